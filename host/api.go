@@ -1,0 +1,162 @@
+// Package host is collet as a Go library: it reads mcp.toml, reaches every
+// server through an adapter process of its own, and calls their tools through
+// one pipeline, whoever asks.
+//
+//	h, err := host.Open(ctx, host.Options{ConfigFiles: []string{"mcp.toml"}})
+//	...
+//	defer h.Close()
+//	res, err := h.Call(ctx, host.Request{Tool: "files/read_text_file", Arguments: json.RawMessage(`{"path":"a"}`)})
+//
+// Open starts nothing; a server starts when something needs it. All methods are
+// safe for concurrent use.
+package host
+
+import (
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/call"
+	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/exposure"
+)
+
+// Options say which configuration to use and where a host keeps its files.
+type Options struct {
+	// ConfigFiles are the mcp.toml files to read. A host without any has no servers.
+	ConfigFiles []string
+	// PluginDirs are looked in before the directories that mcp.toml names.
+	PluginDirs []string
+	// Environ is the environment that configuration values and children see, as
+	// os.Environ returns it. Default: os.Environ().
+	Environ []string
+	// StateDir keeps server logs. Default: $XDG_STATE_HOME/collet.
+	StateDir string
+	// CacheDir keeps what can be learned again. Default: $XDG_CACHE_HOME/collet.
+	CacheDir string
+	// Log receives the host's own log records. Default: none are kept.
+	Log *slog.Logger
+	// Version is told to adapters. Default: "dev".
+	Version string
+}
+
+// Exposure says who may see and call a tool (direct, deferred, codemode, hidden).
+type Exposure = exposure.Exposure
+
+// The exposures of mcp.toml.
+const (
+	Direct   = exposure.Direct
+	Deferred = exposure.Deferred
+	Codemode = exposure.Codemode
+	Hidden   = exposure.Hidden
+)
+
+// Caller says on whose behalf a call is made.
+type Caller = exposure.Caller
+
+// The callers.
+const (
+	Model   = exposure.Model
+	Script  = exposure.Script
+	CLI     = exposure.CLI
+	Program = exposure.Program
+)
+
+// Problem is one fault of a configuration file: Error() reads
+// "mcp.toml:12: servers.github.timeout: ...".
+type Problem = config.Problem
+
+// Request is one call of one tool.
+type Request = call.Request
+
+// Result is what the tool answered, byte for byte, with what the host did to
+// get it. A tool that says it failed has IsError set.
+type Result = call.Result
+
+// Failure is the error of every method that reaches for a server: why, with
+// class and delivery, and what is known about the server's end.
+type Failure = call.Failure
+
+// Progress is one progress report of a running call.
+type Progress = call.Progress
+
+// Retry says when a failed call is made a second time.
+type Retry = call.Retry
+
+// The retry modes of mcp.toml.
+const (
+	RetrySafe   = call.RetrySafe
+	RetryAlways = call.RetryAlways
+	RetryNever  = call.RetryNever
+)
+
+// Query selects tools.
+type Query struct {
+	// Pattern is a glob over canonical names ("github/*"), or a server's name
+	// alone. Only the servers it can match are started. Empty: every server.
+	Pattern string
+	// Exposure keeps only the tools of that exposure. Empty: all but hidden.
+	Exposure Exposure
+	// Wait bounds the wait for servers that are still starting. Default 30 s.
+	Wait time.Duration
+	// Refresh asks servers that are already running for their tools again.
+	Refresh bool
+}
+
+// Tool is one tool as the host knows it.
+type Tool struct {
+	Name        string   // "<server>/<tool>"
+	WireName    string   // its spelling toward model clients
+	Server      string   //
+	Title       string   //
+	Description string   //
+	Exposure    Exposure //
+	ReadOnly    bool     // by the adapter's word, or by annotation
+	// Unchecked says why arguments are not validated; empty means they are.
+	Unchecked    string
+	InputSchema  json.RawMessage // as the server wrote it
+	OutputSchema json.RawMessage // nil when there is none
+	Definition   json.RawMessage // the whole MCP tool object
+}
+
+// Server is one configured server and how it is.
+type Server struct {
+	Name   string
+	State  string // idle, starting, ready, degraded, backing-off, failed, stopped, disabled, misconfigured
+	Plugin string // the adapter's name, "mcp" for the generic one
+	// Error says why the server's tools are missing, "still starting" included.
+	Error string
+	// Failure is Error with its class, when a start was tried and failed.
+	Failure *Failure
+	Version string // the upstream's own name and version, when known
+	Pid     int    // of the adapter process, 0 when none runs
+	LogFile string
+}
+
+// Listing is the answer to a Query: tools sorted by name, and all servers the
+// query concerns, sorted by name.
+type Listing struct {
+	Tools   []Tool
+	Servers []Server
+}
+
+// Event is something that happened; exactly one of its fields is set.
+type Event struct {
+	CallStarted    *CallEvent
+	CallFinished   *CallEvent
+	ServerChanged  *ServerEvent
+	CatalogChanged *CatalogEvent
+}
+
+// CallEvent tells of one call. Duration, Class and Attempts are set when it has
+// finished; Class is empty when the tool answered.
+type CallEvent = call.Event
+
+// ServerEvent tells that a server's state changed.
+type ServerEvent struct {
+	Server, State string
+	Failure       *Failure
+}
+
+// CatalogEvent tells that a server's list of tools changed.
+type CatalogEvent struct{ Server string }

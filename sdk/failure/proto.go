@@ -1,0 +1,116 @@
+package failure
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+)
+
+// A failure rides in gRPC trailers, which peers bound to a few KiB: a longer
+// text would turn a clear failure into a broken stream.
+const (
+	maxMessage  = 2 << 10
+	maxData     = 1 << 10
+	maxProblems = 16
+)
+
+// ToProto returns f as the contract spells it, its texts cut to what fits into
+// gRPC trailers. OverBudget and Canceled, which only a host sets, become
+// unknown. ToProto of nil is nil.
+func ToProto(f *Failure) *adapterpb.Failure {
+	if f == nil {
+		return nil
+	}
+	p := &adapterpb.Failure{
+		Class:        classToProto[f.Class],
+		Delivery:     adapterpb.Delivery(f.Delivery),
+		Message:      clip(f.Message, maxMessage),
+		Origin:       adapterpb.Origin(f.Origin),
+		Target:       clip(f.Target, maxData),
+		UpstreamCode: int32(f.UpstreamCode),
+		Challenge:    clip(f.Challenge, maxData),
+	}
+	// Half a JSON document helps nobody, so data that does not fit is left out.
+	if len(f.UpstreamData) <= maxData {
+		p.UpstreamData = f.UpstreamData
+	}
+	if f.RetryAfter > 0 {
+		p.RetryAfter = durationpb.New(f.RetryAfter)
+	}
+	for _, q := range f.Problems[:min(len(f.Problems), maxProblems)] {
+		p.Problems = append(p.Problems, &adapterpb.FieldProblem{
+			Path: clip(q.Path, 256), Rule: clip(q.Rule, 64), Message: clip(q.Message, 256),
+		})
+	}
+	return p
+}
+
+// FromProto reads what ToProto wrote. A class, delivery or origin this build
+// does not know reads as the zero value. FromProto of nil is nil.
+func FromProto(p *adapterpb.Failure) *Failure {
+	if p == nil {
+		return nil
+	}
+	f := &Failure{
+		Class:        classFromProto[p.GetClass()],
+		Message:      p.GetMessage(),
+		Target:       p.GetTarget(),
+		UpstreamCode: int(p.GetUpstreamCode()),
+		UpstreamData: p.GetUpstreamData(),
+		Challenge:    p.GetChallenge(),
+	}
+	if d := p.GetDelivery(); d >= 0 && d <= adapterpb.Delivery(Answered) {
+		f.Delivery = Delivery(d)
+	}
+	if o := p.GetOrigin(); o >= 0 && o <= adapterpb.Origin(OriginHost) {
+		f.Origin = Origin(o)
+	}
+	if r := p.GetRetryAfter(); r.IsValid() && r.AsDuration() > 0 {
+		f.RetryAfter = r.AsDuration()
+	}
+	for _, q := range p.GetProblems() {
+		f.Problems = append(f.Problems, Problem{Path: q.GetPath(), Rule: q.GetRule(), Message: q.GetMessage()})
+	}
+	return f
+}
+
+var classToProto = map[Class]adapterpb.FailureClass{
+	Unknown:           adapterpb.FailureClass_FAILURE_CLASS_UNKNOWN,
+	ConnectionRefused: adapterpb.FailureClass_FAILURE_CLASS_CONNECTION_REFUSED,
+	Timeout:           adapterpb.FailureClass_FAILURE_CLASS_TIMEOUT,
+	DNSFailure:        adapterpb.FailureClass_FAILURE_CLASS_DNS_FAILURE,
+	AuthFailure:       adapterpb.FailureClass_FAILURE_CLASS_AUTH_FAILURE,
+	InvalidArguments:  adapterpb.FailureClass_FAILURE_CLASS_INVALID_ARGUMENTS,
+	ServerError:       adapterpb.FailureClass_FAILURE_CLASS_SERVER_ERROR,
+	NotFound:          adapterpb.FailureClass_FAILURE_CLASS_NOT_FOUND,
+	RateLimited:       adapterpb.FailureClass_FAILURE_CLASS_RATE_LIMITED,
+	ConsentRequired:   adapterpb.FailureClass_FAILURE_CLASS_CONSENT_REQUIRED,
+	InvalidResult:     adapterpb.FailureClass_FAILURE_CLASS_INVALID_RESULT,
+}
+
+var classFromProto = func() map[adapterpb.FailureClass]Class {
+	m := make(map[adapterpb.FailureClass]Class, len(classToProto))
+	for c, p := range classToProto {
+		m[p] = c
+	}
+	return m
+}()
+
+// clip shortens s to at most n bytes, at a rune boundary, and makes it valid
+// UTF-8: protobuf refuses to marshal anything else, and an upstream's error text
+// can hold any byte.
+func clip(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	const mark = "…"
+	cut := n - len(mark)
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + mark
+}
