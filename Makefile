@@ -1,0 +1,104 @@
+# collet. `make build`, then bin/collet; `make test` is all that CI runs.
+#
+# Go decides what has to be rebuilt, so the binaries are always asked for; what
+# comes from npm or the module proxy is pinned and installed once, into .cache/.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS   += --no-builtin-rules
+.DEFAULT_GOAL := build
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+PROTOC_GEN  := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
+PROTOC_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
+# buf and the MCP servers: tools/buf and test/npm hold package.json and the lock.
+
+CACHE := $(CURDIR)/.cache
+# A node that tools/node.sh had to install wins over the machine's, which was too old.
+export PATH := $(CACHE)/bin:$(CACHE)/node/node_modules/.bin:$(PATH)
+
+# The workspace is the list of modules: one added there is built and tested here.
+MODULES  := $(shell sed -n 's|^\t\./||p' go.work)
+PACKAGES := $(MODULES:%=./%/...)
+
+# The steps are ordered, quick ones first, and each keeps both cores busy by itself.
+.NOTPARALLEL:
+.PHONY: build run test lint proto bench clean
+.PHONY: fmt-check vet-all proto-check standalone unit servers
+
+## build: the host and the plugins it ships with
+# No cgo: one static file per program, the same on every machine.
+build:
+	CGO_ENABLED=0 go build -trimpath -o bin/collet ./host/cmd/collet
+	CGO_ENABLED=0 go build -trimpath -o bin/collet-plugin-mcp ./plugins/mcp
+	CGO_ENABLED=0 go build -trimpath -o bin/collet-plugin-hello ./sdk/examples/hello
+
+## run: list the tools of the shipped mcp.toml and call two of them
+run: build servers
+	bin/collet --config mcp.toml tools list
+	bin/collet --config mcp.toml tools call hello/greet name=world
+	bin/collet --config mcp.toml tools call everything/get-sum a=2 b=40
+
+## test: everything CI needs, the quick checks first
+test: fmt-check build lint vet-all proto-check standalone unit
+
+fmt-check:
+	@bad=$$(gofmt -l $(MODULES)); [ -z "$$bad" ] || { echo "not gofmt-clean, run gofmt -w on:"; echo "$$bad"; exit 1; }
+
+## lint: go vet, staticcheck, buf lint
+lint: $(CACHE)/bin/staticcheck $(CACHE)/buf/installed
+	go vet $(PACKAGES)
+	staticcheck $(PACKAGES)
+	cd proto && $(CACHE)/buf/node_modules/.bin/buf lint
+
+# Nobody here runs the other systems, so at least their files must type-check.
+vet-all:
+	GOOS=darwin go vet $(PACKAGES)
+	GOOS=windows go vet $(PACKAGES)
+
+# Each module also builds alone, as whoever requires it will build it.
+standalone:
+	for m in $(MODULES); do (cd $$m && GOWORK=off go build ./...); done
+
+# The race detector needs cgo. COLLET_NPM_DIR makes tests with real servers fail, not skip, without them;
+# COLLET_BIN_DIR names the programs as they ship.
+unit: build servers
+	COLLET_NPM_DIR=$(CACHE)/npm COLLET_BIN_DIR=$(CURDIR)/bin CGO_ENABLED=1 go test -race $(PACKAGES)
+
+## proto: generate sdk/adapterpb from proto/
+BUF_GENERATE := cd proto && $(CACHE)/buf/node_modules/.bin/buf generate
+proto: $(CACHE)/buf/installed $(CACHE)/bin/protoc-gen-go $(CACHE)/bin/protoc-gen-go-grpc
+	$(BUF_GENERATE)
+
+proto-check: $(CACHE)/buf/installed $(CACHE)/bin/protoc-gen-go $(CACHE)/bin/protoc-gen-go-grpc
+	rm -rf $(CACHE)/generated
+	$(BUF_GENERATE) -o $(CACHE)/generated/proto
+	diff -r sdk/adapterpb $(CACHE)/generated/sdk/adapterpb || { echo "generated code is out of date: run make proto"; exit 1; }
+
+## bench: figures against a floor measured in the same run; there are none before bench/ exists
+bench: build
+	@if [ -d bench ]; then cd bench && go test -run '^$$' -bench . ./...; \
+	else echo "bench: this tree has no bench/ yet, so there is nothing to measure"; fi
+
+## clean: what build made; .cache/ (pinned tools and servers) stays
+clean:
+	rm -rf bin
+
+# Pinned tools and servers. A stamp or a binary older than its pin is made again.
+servers: $(CACHE)/npm/installed
+
+$(CACHE)/npm/installed: test/npm/package.json test/npm/package-lock.json
+$(CACHE)/buf/installed: tools/buf/package.json tools/buf/package-lock.json
+# No install scripts: the packages are code we run in tests, not code we let run at will.
+$(CACHE)/%/installed:
+	tools/node.sh $(CACHE)/node
+	mkdir -p $(@D) && cp $^ $(@D)
+	cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
+$(CACHE)/bin/staticcheck: PIN = $(STATICCHECK)
+$(CACHE)/bin/protoc-gen-go: PIN = $(PROTOC_GEN)
+$(CACHE)/bin/protoc-gen-go-grpc: PIN = $(PROTOC_GRPC)
+$(CACHE)/bin/%: Makefile
+	GOBIN=$(CACHE)/bin go install $(PIN)
+	touch $@
