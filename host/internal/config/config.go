@@ -1,10 +1,180 @@
-// Package config reads mcp.toml.
+// Package config reads mcp.toml files into a Config: every key checked for name,
+// type and value, every fault a Problem with its line, every entry without a
+// fault usable. It also resolves the variables, commands and paths of one
+// server's entry, when that server starts.
+//
+// It reads the files it is given and nothing else: it does not look for files,
+// writes none, runs nothing itself, knows no plugin and no server, and expands
+// nothing when a file is read.
 package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/exposure"
+)
+
+// maxFile is the largest mcp.toml that is read, in bytes. Files of people are a
+// few KiB; the bound keeps a wrong path (a log, a device) from filling memory.
+const maxFile = 1 << 20
+
+// Config is what the files say.
+type Config struct {
+	// Files are the files as given to Load, the skipped ones included.
+	Files []string
+	// Host is the [host] table, with defaults for what is not said or was faulty.
+	Host Host
+	// Servers are the usable entries in file order, disabled ones included.
+	Servers []*Server
+	// Problems are all faults, by file and line.
+	Problems []Problem
+}
+
+// Server returns the usable entry of that exact name, or nil.
+func (c *Config) Server(name string) *Server {
+	for _, s := range c.Servers {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Host is the [host] table.
+type Host struct {
+	LogLevel       string            // "debug", "info" (default), "warn" or "error"
+	Exposure       exposure.Exposure // of servers that do not say; default codemode
+	WireNames      string            // "prefixed" (default) or "plain"
+	ResponseBudget int64             // bytes; default 256 KiB
+	ConnectWait    time.Duration     // default 10 s
+	// PluginDirs are unresolved text, in file order; see ResolvePluginDirs.
+	PluginDirs []string
+
+	dirs dirsOrigin
+}
+
+// Server is one [servers.NAME] entry. Text is as written; Resolve expands it.
+type Server struct {
+	Name string
+	File string // as given to Load
+	Line int    // of the entry's table
+	Dir  string // absolute directory of File
+
+	Enabled     bool
+	Plugin      string // a name, or a path when it holds a slash; "" is the generic adapter
+	Description string
+
+	Command    string
+	Args       []string
+	Cwd        string
+	Env        map[string]string
+	InheritEnv InheritEnv
+	URL        string
+	Headers    map[string]string
+	CAFile     string
+
+	// OAuth and Config are TOML tables as JSON objects, nil when not said: keys in
+	// file order, numbers as written, datetimes as RFC 3339 strings.
+	OAuth, Config json.RawMessage
+
+	Rules exposure.Rules
+
+	// Durations are 0 when not said: the plugin's own default counts then.
+	Timeout, MaxTimeout, StartTimeout, IdleTimeout time.Duration
+	MaxConcurrent                                  int // 0 when not said
+
+	Retry           string  // "safe" (default), "always" or "never"
+	TrustHints      bool    // default false
+	ValidateResults string  // "off", "warn" (default) or "strict"
+	OnChange        string  // "warn" (default) or "block"
+	Consent         Consent //
+
+	at *node // positions of the entry's keys; nil in an entry made by hand
+}
+
+// InheritEnv says what a command child sees of the host's environment: all of
+// it (the default), or the short list and the named variables.
+type InheritEnv struct {
+	All   bool
+	Names []string
+}
+
+// Consent says whether a person is asked before a call: Default for the server
+// and Tools by pattern in file order. Words are "ask", "allow" and "deny";
+// Default is "" when not said.
+type Consent struct {
+	Default string
+	Tools   []ConsentRule
+}
+
+// ConsentRule gives the tools a pattern matches a consent word.
+type ConsentRule struct{ Pattern, Consent string }
 
 // Problem is one fault of a configuration file.
 type Problem struct {
-	File         string
+	File string // as given to Load
+	// Line and Column (in bytes) count from 1; 0 when the fault has no place.
 	Line, Column int
-	Server, Key  string
-	Message      string
+	Server       string // "" when the fault is not one server's
+	Key          string // dotted, as TOML spells it; "" when the file as a whole is at fault
+	Message      string // what is wrong and what to do
+}
+
+// Error is "mcp.toml:12: servers.github.timeout: message"; a fault of the TOML
+// syntax, which has no key, has its column too: "mcp.toml:12:5: message".
+func (p Problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d", p.Line)
+		if p.Key == "" && p.Column > 0 {
+			fmt.Fprintf(&b, ":%d", p.Column)
+		}
+	}
+	b.WriteString(": ")
+	if p.Key != "" {
+		b.WriteString(p.Key + ": ")
+	}
+	b.WriteString(p.Message)
+	return b.String()
+}
+
+// Load reads files, each named by a person, in order. Its only error is a file
+// that cannot be read; everything else is in Problems: a file that is not TOML is
+// skipped whole, a faulty server entry is left out, a faulty [host] key keeps its
+// default. A [host] key of a later file wins; a server name of an earlier file
+// may not be used again.
+func Load(files []string) (*Config, error) {
+	l := newLoader()
+	for _, file := range files {
+		data, err := readFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read configuration: %w", err)
+		}
+		l.file(file, data)
+	}
+	return l.finish(), nil
+}
+
+// Parse is Load of one file whose bytes are at hand; file is the name that
+// Problems carry and that relative paths start from.
+func Parse(file string, data []byte) *Config {
+	l := newLoader()
+	l.file(file, data)
+	return l.finish()
+}
+
+// readFile reads at most one byte more than maxFile: enough to see that it is too large.
+func readFile(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }

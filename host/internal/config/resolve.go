@@ -1,0 +1,316 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Resolver is what values may refer to.
+type Resolver struct {
+	// Lookup is a variable of the host's environment, as os.LookupEnv.
+	Lookup func(name string) (value string, ok bool)
+	// Home is what ~ stands for; "" when it is not known.
+	Home string
+	// Command runs a script with a shell in dir and returns its standard output.
+	// It bounds the time. Its error must not hold what the script printed.
+	Command func(ctx context.Context, script, dir string) (string, error)
+}
+
+// Resolved is a server's entry with its values expanded and its paths absolute.
+type Resolved struct {
+	Plugin  string // a name, or an absolute path
+	Command string // looked up on PATH when it holds no slash, else absolute
+	Args    []string
+	Cwd     string // absolute; the file's directory when not said
+	Env     map[string]string
+	URL     string
+	Headers map[string]string
+	CAFile  string // absolute, or ""
+	Config  json.RawMessage
+}
+
+// Resolve expands command, args, cwd, env, url, headers, the strings of config,
+// ca_file and a plugin's path (see expander for the rules), and runs the values
+// of env, headers and config that begin with "!" as shell commands: the rest of
+// the value goes to the shell as written, the line ends after its output are
+// dropped, and "!!" stands for a plain "!". Keys are never expanded, nor is what
+// a variable or a command gave. Commands run only when everything else resolved.
+//
+// The error names the server, the field and its place and, for a variable that is
+// not set, the variable; it never holds a value.
+func (s *Server) Resolve(ctx context.Context, r Resolver) (*Resolved, error) {
+	// The first pass finds unset variables before any command asks a person for
+	// a password in vain.
+	dry := &resolution{server: s, ctx: ctx, r: r, dry: true}
+	out := dry.all()
+	if err := dry.err(); err != nil {
+		return nil, err
+	}
+	if !dry.commands {
+		return out, nil
+	}
+	run := &resolution{server: s, ctx: ctx, r: r}
+	out = run.all()
+	if err := run.err(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// resolution is one pass over an entry's values.
+type resolution struct {
+	server   *Server
+	ctx      context.Context
+	r        Resolver
+	dry      bool // commands are counted, not run
+	commands bool
+
+	unset []string // "NAME is not set (file:line, path)"
+	fault error    // the first other fault
+}
+
+func (x *resolution) all() *Resolved {
+	s := x.server
+	out := &Resolved{
+		Plugin:  s.Plugin,
+		Command: x.plain(field{"command"}, s.Command),
+		Cwd:     x.path(field{"cwd"}, s.Cwd),
+		Env:     x.strMap("env", s.Env),
+		URL:     x.plain(field{"url"}, s.URL),
+		Headers: x.strMap("headers", s.Headers),
+		CAFile:  x.path(field{"ca_file"}, s.CAFile),
+		Config:  x.config(),
+	}
+	for i, arg := range s.Args {
+		out.Args = append(out.Args, x.plain(field{"args", i}, arg))
+	}
+	if isPath(out.Command) {
+		out.Command = absolute(s.Dir, out.Command)
+	}
+	if isPath(s.Plugin) {
+		out.Plugin = x.path(field{"plugin"}, s.Plugin)
+	}
+	if out.Cwd == "" {
+		out.Cwd = s.Dir
+	}
+	x.check(out)
+	return out
+}
+
+// check refuses what only shows once values are expanded. A value still unset
+// is not looked at.
+func (x *resolution) check(out *Resolved) {
+	if x.fault != nil || len(x.unset) > 0 {
+		return
+	}
+	s := x.server
+	switch {
+	case s.Command != "" && out.Command == "":
+		x.fail(field{"command"}, errors.New("is empty once its variables are expanded"))
+	case s.URL != "" && !isHTTP(out.URL):
+		x.fail(field{"url"}, errors.New("must, once its variables are expanded, begin with http:// or https:// and name a host"))
+	}
+	for i, arg := range out.Args {
+		x.noBytes(field{"args", i}, arg, "\x00")
+	}
+	x.noBytes(field{"command"}, out.Command, "\x00")
+	x.noBytes(field{"cwd"}, out.Cwd, "\x00")
+	for _, k := range slices.Sorted(maps.Keys(out.Env)) {
+		x.noBytes(field{"env", k}, out.Env[k], "\x00")
+	}
+	for _, k := range slices.Sorted(maps.Keys(out.Headers)) {
+		x.noBytes(field{"headers", k}, out.Headers[k], "\x00\r\n")
+	}
+}
+
+func (x *resolution) noBytes(f field, value, bytes string) {
+	if strings.ContainsAny(value, bytes) {
+		x.fail(f, errors.New("holds a zero byte or a line end, which cannot be passed on"))
+	}
+}
+
+// field is the way to a value within an entry: keys and array indexes.
+type field []any
+
+// place is where a field is: its line, and its dotted path from the top.
+func (x *resolution) place(f field) string {
+	s := x.server
+	path, at, line := joinKey("servers", s.Name), s.at, s.Line
+	for _, step := range f {
+		switch step := step.(type) {
+		case string:
+			path, at = joinKey(path, step), at.key(step)
+		case int:
+			path, at = fmt.Sprintf("%s[%d]", path, step), at.elem(step)
+		}
+		if at != nil {
+			line = at.pos.line
+		}
+	}
+	return fmt.Sprintf("%s:%d, %s", s.File, line, path)
+}
+
+func (x *resolution) fail(f field, err error) {
+	if x.fault == nil {
+		x.fault = fmt.Errorf("%s: %s: %w", x.server.Name, x.place(f), err)
+	}
+}
+
+// err is the pass's result: the first fault, or all unset variables at once.
+func (x *resolution) err() error {
+	switch {
+	case x.fault != nil:
+		return x.fault
+	case len(x.unset) == 1:
+		return fmt.Errorf("%s: %s; set it or set enabled = false", x.server.Name, x.unset[0])
+	case len(x.unset) > 1:
+		return fmt.Errorf("%s: %s; set them or set enabled = false", x.server.Name, strings.Join(x.unset, ", "))
+	}
+	return nil
+}
+
+// plain expands a value in which "!" means nothing.
+func (x *resolution) plain(f field, text string) string {
+	e := &expander{lookup: x.r.Lookup, home: x.r.Home}
+	out, err := e.expand(text)
+	if err != nil {
+		x.fail(f, err)
+		return ""
+	}
+	for _, name := range e.unset {
+		x.unset = append(x.unset, fmt.Sprintf("%s is not set (%s)", name, x.place(f)))
+	}
+	return out
+}
+
+// secret expands a value that may be a command.
+func (x *resolution) secret(f field, text string) string {
+	script, ok := strings.CutPrefix(text, "!")
+	if !ok {
+		return x.plain(f, text)
+	}
+	if strings.HasPrefix(script, "!") {
+		return "!" + x.plain(f, script[1:])
+	}
+	x.commands = true
+	if x.dry || x.fault != nil {
+		return ""
+	}
+	out, err := x.r.Command(x.ctx, script, x.server.Dir)
+	if err != nil {
+		x.fail(f, fmt.Errorf("its command failed: %w", err))
+		return ""
+	}
+	return strings.TrimRight(out, "\r\n")
+}
+
+func (x *resolution) path(f field, text string) string {
+	if out := x.plain(f, text); out != "" {
+		return absolute(x.server.Dir, out)
+	}
+	return ""
+}
+
+func (x *resolution) strMap(key string, m map[string]string) map[string]string {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]string, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out[k] = x.secret(field{key, k}, m[k])
+	}
+	return out
+}
+
+// config expands the strings of Config and leaves every other byte as it is.
+func (x *resolution) config() json.RawMessage {
+	if x.server.Config == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	x.json(&b, field{"config"}, gjson.ParseBytes(x.server.Config))
+	return b.Bytes()
+}
+
+func (x *resolution) json(b *bytes.Buffer, f field, v gjson.Result) {
+	switch {
+	case v.IsObject():
+		x.members(b, f, v, '{', '}')
+	case v.IsArray():
+		x.members(b, f, v, '[', ']')
+	case v.Type == gjson.String:
+		b.Write(jsonString(x.secret(f, v.String())))
+	default:
+		b.WriteString(v.Raw)
+	}
+}
+
+func (x *resolution) members(b *bytes.Buffer, f field, v gjson.Result, open, end byte) {
+	b.WriteByte(open)
+	i := 0
+	v.ForEach(func(key, item gjson.Result) bool {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		var step any = i
+		if open == '{' {
+			step = key.String()
+			b.WriteString(key.Raw + ":")
+		}
+		x.json(b, append(slices.Clip(f), step), item)
+		i++
+		return true
+	})
+	b.WriteByte(end)
+}
+
+// ResolvePluginDirs returns the absolute directories of plugin_dirs, expanded
+// like a server's cwd. One that cannot be expanded is left out and a Problem.
+func (h Host) ResolvePluginDirs(r Resolver) (dirs []string, problems []Problem) {
+	for i, text := range h.PluginDirs {
+		e := &expander{lookup: r.Lookup, home: r.Home}
+		dir, err := e.expand(text)
+		switch {
+		case err == nil && len(e.unset) > 0:
+			err = fmt.Errorf("%s is not set; set it or remove the entry", e.unset[0])
+		case err == nil && dir == "":
+			err = errors.New("is empty; give it a value or remove it")
+		}
+		if err != nil {
+			at := h.dirs.at.elem(i).at()
+			problems = append(problems, Problem{
+				File: h.dirs.file, Line: at.line, Column: at.column,
+				Key: fmt.Sprintf("host.plugin_dirs[%d]", i), Message: err.Error(),
+			})
+			continue
+		}
+		dirs = append(dirs, absolute(directory(h.dirs.file), dir))
+	}
+	return dirs, problems
+}
+
+// isPath reports whether a command or plugin is a path and not a name to look up.
+func isPath(s string) bool { return strings.Contains(filepath.ToSlash(s), "/") }
+
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// isHTTP reports whether s is an absolute http or https URL with a host.
+func isHTTP(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
