@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	plugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/internal/wire"
+)
+
+func serve(modes faults) {
+	if !modes.has("nolease") && !modes.has("readstdin") {
+		go watchLease()
+	}
+	version := wire.ProtocolVersion
+	if v, ok := modes.get("version"); ok {
+		version = number(v)
+	}
+	name := wire.PluginName
+	if modes.has("otherservice") {
+		name = "kitchen"
+	}
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: uint(version), MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
+		Plugins:         plugin.PluginSet{name: &served{modes: modes}},
+		Logger:          hclog.NewNullLogger(),
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+			opts = append(opts, grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))
+			if modes.has("unhealthy") {
+				opts = append(opts, grpc.UnaryInterceptor(unhealthy))
+			}
+			return grpc.NewServer(opts...)
+		},
+	})
+	if modes.has("noshutdown") {
+		time.Sleep(forever)
+	}
+	if d, ok := modes.get("slowclose"); ok {
+		time.Sleep(duration(d))
+	}
+	fmt.Fprintln(realStderr, "closed")
+}
+
+func unhealthy(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if _, ok := req.(*grpc_health_v1.HealthCheckRequest); ok {
+		return &grpc_health_v1.HealthCheckResponse{Status: grpc_health_v1.HealthCheckResponse_NOT_SERVING}, nil
+	}
+	return next(ctx, req)
+}
+
+// served is the plugin and its Adapter service.
+type served struct {
+	plugin.NetRPCUnsupportedPlugin
+	adapterpb.UnimplementedAdapterServer
+	modes  faults
+	broker *plugin.GRPCBroker
+	calls  atomic.Int64
+	after  sync.Once
+
+	mu   sync.Mutex
+	host adapterpb.HostClient
+}
+
+func (s *served) GRPCServer(broker *plugin.GRPCBroker, server *grpc.Server) error {
+	s.broker = broker
+	if !s.modes.has("otherservice") {
+		adapterpb.RegisterAdapterServer(server, s)
+	}
+	return nil
+}
+
+func (s *served) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.New("no client here")
+}
+
+func (s *served) Describe(context.Context, *adapterpb.DescribeRequest) (*adapterpb.DescribeResponse, error) {
+	s.after.Do(func() {
+		for _, m := range s.modes {
+			if run, ok := afterHandshake[m.name]; ok {
+				go run(m.value)
+			}
+			if m.name == "stopself" {
+				time.AfterFunc(50*time.Millisecond, stopSelf)
+			}
+		}
+	})
+	return &adapterpb.DescribeResponse{Name: "test", Version: "1.2.3", Summary: "Misbehaves on demand."}, nil
+}
+
+func (s *served) Configure(ctx context.Context, req *adapterpb.ConfigureRequest) (*adapterpb.ConfigureResponse, error) {
+	if s.modes.has("configurehang") {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if req.GetHostService() != 0 {
+		conn, err := s.broker.DialWithOptions(req.GetHostService(), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)))
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		s.host = adapterpb.NewHostClient(conn)
+		s.mu.Unlock()
+	}
+	return &adapterpb.ConfigureResponse{}, nil
+}
+
+func (s *served) Watch(_ *adapterpb.WatchRequest, stream grpc.ServerStreamingServer[adapterpb.WatchEvent]) error {
+	if !s.modes.has("watchsilent") {
+		snapshot := &adapterpb.Snapshot{Health: &adapterpb.Health{State: adapterpb.Health_STATE_READY}, ToolsRevision: "1"}
+		if err := stream.Send(&adapterpb.WatchEvent{Event: &adapterpb.WatchEvent_Snapshot{Snapshot: snapshot}}); err != nil {
+			return err
+		}
+	}
+	<-stream.Context().Done()
+	return nil
+}
+
+func (s *served) ListTools(context.Context, *adapterpb.ListToolsRequest) (*adapterpb.ListToolsResponse, error) {
+	reply := &adapterpb.ListToolsResponse{Revision: "1"}
+	for name := range tools {
+		definition, _ := json.Marshal(map[string]any{"name": name, "inputSchema": map[string]any{"type": "object"}})
+		reply.Tools = append(reply.Tools, &adapterpb.Tool{Name: name, Definition: definition})
+	}
+	slices.SortFunc(reply.Tools, func(a, b *adapterpb.Tool) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return reply, nil
+}
+
+func (s *served) CallTool(req *adapterpb.CallToolRequest, stream grpc.ServerStreamingServer[adapterpb.CallToolEvent]) error {
+	s.calls.Add(1)
+	tool, ok := tools[req.GetTool()]
+	if !ok {
+		return status.Errorf(codes.NotFound, "no tool %q", req.GetTool())
+	}
+	result, err := tool(s, req, stream)
+	if err != nil {
+		return err
+	}
+	failed := req.GetTool() == "isError"
+	return stream.Send(&adapterpb.CallToolEvent{Event: &adapterpb.CallToolEvent_Result{Result: &adapterpb.CallToolResult{Result: result, IsError: failed}}})
+}
+
+type call = func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error)
+
+// tools are the tools by name; each returns a whole MCP result object.
+var tools = map[string]call{
+	"echo": func(_ *served, req *adapterpb.CallToolRequest, _ grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		return fmt.Appendf(nil, `{"content":[],"structuredContent":%s}`, req.GetArguments()), nil
+	},
+	"hang": func(_ *served, _ *adapterpb.CallToolRequest, stream grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		if err := stream.Send(progress(0)); err != nil { // tells the caller that the call runs
+			return nil, err
+		}
+		<-stream.Context().Done()
+		return nil, stream.Context().Err()
+	},
+	"exit": func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		fmt.Fprintln(realStderr, "exiting on purpose")
+		os.Exit(7)
+		return nil, nil
+	},
+	"kill": func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		fmt.Fprintln(realStderr, "killing myself")
+		killSelf()
+		select {}
+	},
+	"panic": func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		go panic("panicking on purpose")
+		select {}
+	},
+	"stop": func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		stopSelf()
+		return text("stopped")
+	},
+	"big": func(_ *served, req *adapterpb.CallToolRequest, _ grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		n, err := size(req)
+		if err != nil {
+			return nil, err
+		}
+		return text(strings.Repeat("b", n))
+	},
+	"count": func(s *served, _ *adapterpb.CallToolRequest, _ grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		return text(fmt.Sprint(s.calls.Load()))
+	},
+	"environ": func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		var names []string
+		for _, entry := range os.Environ() {
+			name, _, _ := strings.Cut(entry, "=")
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return text(strings.Join(names, " "))
+	},
+	"progress": func(_ *served, _ *adapterpb.CallToolRequest, stream grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		for i := range 3 {
+			if err := stream.Send(progress(float64(i + 1))); err != nil {
+				return nil, err
+			}
+		}
+		return text("done")
+	},
+	"token": func(s *served, req *adapterpb.CallToolRequest, stream grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		n, err := size(req)
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		host := s.host
+		s.mu.Unlock()
+		if host == nil {
+			return nil, status.Error(codes.FailedPrecondition, "Configure named no host_service")
+		}
+		reply, err := host.Token(stream.Context(), &adapterpb.TokenRequest{Resource: strings.Repeat("r", n)})
+		if err != nil {
+			return nil, err
+		}
+		return text(fmt.Sprint(len(reply.GetToken())))
+	},
+	"isError": func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		return []byte(`{"content":[{"type":"text","text":"it failed"}],"isError":true}`), nil
+	},
+	"print": func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		_, _ = io.WriteString(os.Stdout, "printed to os.Stdout\n")
+		_, _ = io.WriteString(os.Stderr, "printed to os.Stderr\n")
+		return text("printed")
+	},
+}
+
+func progress(done float64) *adapterpb.CallToolEvent {
+	return &adapterpb.CallToolEvent{Event: &adapterpb.CallToolEvent_Progress{Progress: &adapterpb.Progress{Done: done, Total: 3, Message: "working"}}}
+}
+
+func text(s string) ([]byte, error) {
+	quoted, err := json.Marshal(s)
+	return fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, quoted), err
+}
+
+func size(req *adapterpb.CallToolRequest) (int, error) {
+	var args struct{ Bytes int }
+	if err := json.Unmarshal(req.GetArguments(), &args); err != nil {
+		return 0, status.Error(codes.InvalidArgument, err.Error())
+	}
+	return args.Bytes, nil
+}

@@ -1,0 +1,65 @@
+package launch
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLine bounds one line of a plugin's output, in bytes; what exceeds it is
+// dropped. It is the pipe's own size, so a longer line was never written at once.
+const maxLine = 64 << 10
+
+// lines splits chunks of output into lines. It keeps at most maxLine bytes.
+type lines struct {
+	emit func(line []byte) // without newline; valid during the call
+	part []byte
+}
+
+func (l *lines) write(chunk []byte) {
+	for len(chunk) > 0 {
+		i := bytes.IndexByte(chunk, '\n')
+		if i < 0 {
+			l.keep(chunk)
+			return
+		}
+		if len(l.part) == 0 && i <= maxLine {
+			l.emit(bytes.TrimSuffix(chunk[:i], []byte("\r")))
+		} else {
+			l.keep(chunk[:i])
+			l.flush()
+		}
+		chunk = chunk[i+1:]
+	}
+}
+
+// end emits a last line that has no newline.
+func (l *lines) end() {
+	if len(l.part) > 0 {
+		l.flush()
+	}
+}
+
+func (l *lines) keep(b []byte) {
+	l.part = append(l.part, b[:min(len(b), maxLine-len(l.part))]...)
+}
+
+func (l *lines) flush() {
+	l.emit(bytes.TrimSuffix(l.part, []byte("\r")))
+	l.part = l.part[:0]
+}
+
+// clip shortens s to at most n bytes at a rune boundary, valid UTF-8 and with a
+// mark where it was cut: it goes into messages.
+func clip(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	const mark = "…"
+	cut := n - len(mark)
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + mark
+}

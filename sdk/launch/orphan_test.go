@@ -1,0 +1,5 @@
+package launch
+
+const smallHostEnv = "LAUNCH_TEST_SMALL_HOST"
+
+func smallHost() {}
