@@ -1,0 +1,191 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// effects are tools that do something.
+var effects = map[string]func(*server, message){
+	// echo {text} answers text; c_big {size} that many bytes (default -size).
+	"echo": func(s *server, m message) {
+		var a struct{ Text string }
+		arguments(m, &a)
+		s.result(m, textResult(a.Text))
+	},
+	"c_big": func(s *server, m message) {
+		a := struct{ Size int }{s.size}
+		arguments(m, &a)
+		s.result(m, textResult(strings.Repeat("x", a.Size)))
+	},
+	// raw answers the request's own bytes as text.
+	"raw": func(s *server, m message) { s.result(m, textResult(m.line)) },
+	// c_raw_badutf8 answers bytes that are no UTF-8 inside a string.
+	"c_raw_badutf8": func(s *server, m message) {
+		s.result(m, "{\"content\":[{\"type\":\"text\",\"text\":\"bad \xc3\x28 end\"}]}")
+	},
+	"c_rpc_error": func(s *server, m message) {
+		s.answer(m, answer{fault: `{"code":-32050,"message":"no quota","data":{"left":0}}`})
+	},
+	"c_invalid_params": func(s *server, m message) { s.refuse(m, -32602, "city is missing") },
+
+	// t_sleep {ms} answers after that time, t_hang never, t_progress {ms, step}
+	// with progress every step, t_progress_forever never but with progress.
+	"t_sleep": func(s *server, m message) {
+		a := struct{ MS int }{1000}
+		arguments(m, &a)
+		time.Sleep(time.Duration(a.MS) * time.Millisecond)
+		s.result(m, textResult("slept"))
+	},
+	"t_hang": func(*server, message) {},
+	"t_progress": func(s *server, m message) {
+		a := struct{ MS, Step int }{1000, 100}
+		arguments(m, &a)
+		n := a.MS / max(a.Step, 1)
+		for i := range n {
+			time.Sleep(time.Duration(a.Step) * time.Millisecond)
+			s.progress(m, i+1, n)
+		}
+		s.result(m, textResult("done"))
+		s.progress(m, n+1, n) // late
+	},
+	"t_progress_forever": func(s *server, m message) {
+		for i := 1; ; i++ {
+			s.progress(m, i, 0)
+			time.Sleep(100 * time.Millisecond)
+		}
+	},
+
+	// s_count counts calls in -state, s_read tells the count, s_count_drop counts
+	// and exits without an answer, s_count_once does that the first time only.
+	"s_count":      func(s *server, m message) { s.result(m, textResult(fmt.Sprint(s.count()))) },
+	"s_read":       func(s *server, m message) { s.result(m, textResult(fmt.Sprint(s.counted()))) },
+	"s_count_drop": func(s *server, _ message) { s.count(); os.Exit(3) },
+	"s_count_once": func(s *server, m message) {
+		if s.count() == 1 {
+			os.Exit(3)
+		}
+		s.result(m, textResult(fmt.Sprint(s.counted())))
+	},
+
+	// x_exit {code} exits without an answer; x_grow adds the tool x_grown; x_rug
+	// rewrites the tool rug; x_env tells the names of the environment.
+	"x_exit": func(_ *server, m message) {
+		a := struct{ Code int }{3}
+		arguments(m, &a)
+		fmt.Fprintln(os.Stderr, "exiting as told")
+		os.Exit(a.Code)
+	},
+	"x_grow": func(s *server, m message) {
+		s.grown.Store(true)
+		s.notify("notifications/tools/list_changed", "{}")
+		s.result(m, textResult("grown"))
+	},
+	"x_rug": func(s *server, m message) {
+		s.rugged.Store(true)
+		s.notify("notifications/tools/list_changed", "{}")
+		s.result(m, textResult("done"))
+	},
+	"x_env": func(s *server, m message) {
+		var a struct{ Names []string }
+		arguments(m, &a)
+		env := map[string]*string{}
+		for _, n := range a.Names {
+			if v, ok := os.LookupEnv(n); ok {
+				env[n] = &v
+			} else {
+				env[n] = nil
+			}
+		}
+		b, err := json.Marshal(env)
+		if err != nil {
+			fatal(err.Error())
+		}
+		s.result(m, textResult(string(b)))
+	},
+	"x_notify": func(s *server, m message) {
+		for range s.n {
+			s.notify("notifications/tools/list_changed", "{}")
+		}
+		s.result(m, textResult("notified"))
+	},
+
+	// w_nonewline answers without a newline and exits; w_late answers twice;
+	// w_stderrflood writes -size bytes to stderr first.
+	"w_nonewline": func(_ *server, m message) {
+		raw(answer{id: string(m.ID), result: textResult("last words")}.String())
+		os.Exit(0)
+	},
+	"w_late": func(s *server, m message) {
+		s.result(m, textResult("once"))
+		s.result(m, textResult("twice"))
+	},
+	"w_stderrflood": func(s *server, m message) {
+		for n := 0; n < s.size; n += 1000 {
+			os.Stderr.WriteString(strings.Repeat("f", 999) + "\n")
+		}
+		s.result(m, textResult("flooded"))
+	},
+	// w_raw {text} writes text to stdout as it is, then answers.
+	"w_raw": func(s *server, m message) {
+		var a struct{ Text string }
+		arguments(m, &a)
+		s.out.Lock()
+		raw(a.Text)
+		s.out.Unlock()
+		s.result(m, textResult("written"))
+	},
+
+	// a_* ask the host and answer "client result: ..." or "client error: ...".
+	"a_ping":     ask("", "ping"),
+	"a_roots":    ask("", "roots/list"),
+	"a_sampling": ask("", "sampling/createMessage"),
+	"a_elicit":   ask("", "elicitation/create"),
+	"a_unknown":  ask("", "nasty/unknown"),
+	"a_sameid":   func(s *server, m message) { s.result(m, textResult(s.ask(string(m.ID), "ping"))) },
+	"a_bigid":    ask("1152921504606846977.0", "ping"),
+
+	"rug":     func(s *server, m message) { s.result(m, textResult("rug")) },
+	"x_grown": func(s *server, m message) { s.result(m, textResult("grown")) },
+}
+
+func ask(id, method string) func(*server, message) {
+	return func(s *server, m message) { s.result(m, textResult(s.ask(id, method))) }
+}
+
+// progress reports progress of a call under the token it came with.
+func (s *server) progress(m message, done, total int) {
+	var p struct {
+		Meta struct {
+			ProgressToken json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil || p.Meta.ProgressToken == nil {
+		return
+	}
+	s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d,"total":%d,"message":"step %d"}`, p.Meta.ProgressToken, done, total, done))
+}
+
+// count counts one call in the state file, across runs; one byte is one call.
+func (s *server) count() int {
+	f, err := os.OpenFile(s.state, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		fatal("s_count needs -state: " + err.Error())
+	}
+	defer f.Close()
+	if _, err := f.Write([]byte{'.'}); err != nil {
+		fatal(err.Error())
+	}
+	return s.counted()
+}
+
+func (s *server) counted() int {
+	b, err := os.ReadFile(s.state)
+	if err != nil {
+		return 0
+	}
+	return len(b)
+}

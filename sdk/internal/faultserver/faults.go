@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// switches are faults that are looked up where they act.
+var switches = []string{
+	"bom", "modern", "modern-only", "needinit", "eofignore", "ignoreterm",
+	"samecursor", "endlesscursor", "emptycursorend", "pages", "oddtools", "nolist",
+}
+
+var versionFaults = map[string]string{
+	"version-old":    `"2024-11-05"`,
+	"version-future": `"2027-01-01"`,
+	"version-bad":    `"latest"`,
+	"version-number": `20250618`,
+}
+
+// startFault acts before anything is read.
+type startFault struct {
+	name string
+	do   func(*server)
+}
+
+var starts = []startFault{
+	{"startslow", func(s *server) { time.Sleep(s.delay) }},
+	{"banner", func(*server) { raw("\x1b[1m nasty \U0001F916\x1b[0m\n====\n{\nserver \"ready\" on {stdio}\n[\n") }},
+	{"jsonlog", func(*server) {
+		raw(`{"level":"info","msg":"up"}` + "\n" + `{"id":1,"method":"GET","error":"none"}` + "\n[1,2]\n")
+	}},
+	{"earlynotif", func(s *server) { s.notify("notifications/message", `{"level":"info","data":"early"}`) }},
+	{"earlyping", func(s *server) { go s.ask("", "ping") }},
+	{"stderrflood", func(s *server) {
+		l := strings.Repeat("e", 99) + "\n"
+		for n := 0; n < s.size; n += len(l) {
+			os.Stderr.WriteString(l)
+		}
+	}},
+	{"exit0", func(*server) { os.Exit(0) }},
+	{"crash-init", func(*server) {
+		fmt.Fprintln(os.Stderr, "NASTY_API_KEY is not set")
+		os.Exit(1)
+	}},
+	{"grandchild", func(s *server) {
+		cmd := exec.Command("sleep", "600")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		if err := cmd.Start(); err != nil {
+			fatal(err.Error())
+		}
+		s.log("grandchild", fmt.Sprint(cmd.Process.Pid))
+	}},
+}
+
+// hook is a fault in the reaction to one method; do says whether the message is
+// dealt with.
+type hook struct {
+	name, method string
+	do           func(*server, message) bool
+}
+
+func silent(*server, message) bool { return true }
+
+var hooks = []hook{
+	{"discover-die", "server/discover", func(*server, message) bool { os.Exit(1); return true }},
+	{"discover-silent", "server/discover", silent},
+	{"discover-slow", "server/discover", func(s *server, m message) bool {
+		time.AfterFunc(s.delay, func() { s.discover(m) })
+		return true
+	}},
+	{"discover-odd", "server/discover", func(s *server, m message) bool { s.refuse(m, -32000, "odd"); return true }},
+	{"discover-empty", "server/discover", func(s *server, m message) bool { s.result(m, "{}"); return true }},
+	{"discover-future", "server/discover", func(s *server, m message) bool {
+		s.result(m, `{"resultType":"complete","supportedVersions":["2099-01-01","2099-02-01"],"capabilities":{}}`)
+		return true
+	}},
+	{"discover-old", "server/discover", func(s *server, m message) bool {
+		s.answer(m, answer{fault: `{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2025-11-25"],"requested":"2026-07-28"}}`})
+		return true
+	}},
+	{"initnever", "initialize", silent},
+	{"initslow", "initialize", func(s *server, m message) bool {
+		time.AfterFunc(s.delay, func() { s.initialize(m) })
+		return true
+	}},
+	{"crash-call", "tools/call", func(*server, message) bool {
+		fmt.Fprintln(os.Stderr, "panic: nasty")
+		os.Exit(2)
+		return true
+	}},
+	{"crash-afterlist", "tools/list", func(s *server, m message) bool {
+		s.list(m)
+		os.Exit(0)
+		return true
+	}},
+	{"closestdout", "tools/call", func(*server, message) bool {
+		os.Stdout.Close()
+		return true
+	}},
+	{"stdinstop", "tools/list", func(s *server, m message) bool {
+		s.list(m)
+		select {}
+	}},
+}

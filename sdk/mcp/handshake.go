@@ -1,0 +1,150 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// modernVersion is the one version of the server/discover era we speak.
+const modernVersion = "2026-07-28"
+
+// legacyVersions are those of the initialize era, newest first; the first is
+// offered.
+var legacyVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// Versions returns the protocol versions this package speaks, newest first.
+func Versions() []string { return append([]string{modernVersion}, legacyVersions...) }
+
+// handshake finds out the server's era (2026-07-28, stdio, Backward
+// Compatibility): a DiscoverResult or UnsupportedProtocolVersionError means
+// modern; any other answer, or none within the probe's own time, means
+// initialize. The server whose initialize fails is asked again: it may have been
+// too slow for the probe, or remembered wrongly.
+func (c *Client) handshake(ctx context.Context, probe bool) *failure.Failure {
+	if probe {
+		if done, f := c.discover(ctx, true); done || f != nil {
+			return f
+		}
+	}
+	f := c.initialize(ctx)
+	if f != nil && f.Delivery == failure.Answered && f.UpstreamCode != 0 {
+		if done, again := c.discover(ctx, false); done && again == nil {
+			return nil
+		}
+	}
+	return f
+}
+
+// discover asks a server of the modern era for itself. done says that the era is
+// settled. With limited the probe's own timeout holds.
+func (c *Client) discover(ctx context.Context, limited bool) (done bool, f *failure.Failure) {
+	probe := ctx
+	if limited {
+		var cancel context.CancelFunc
+		probe, cancel = context.WithTimeout(ctx, c.opt.ProbeTimeout)
+		defer cancel()
+	}
+	meta := append([]byte(`{"`+metaPrefix+`protocolVersion":"`+modernVersion+`","`+metaPrefix+`clientCapabilities":{},"`+metaPrefix+`clientInfo":`), c.opt.ClientInfo.append(nil)...)
+	r, f := c.build("server/discover", nil, RequestOptions{Meta: append(meta, '}')})
+	if f != nil {
+		return false, f
+	}
+	r.uncancelable = true // an old server must not be puzzled twice
+	raw, f := c.session.do(probe, r)
+	switch {
+	case f == nil:
+		return c.discovered(raw, member(raw, "supportedVersions"))
+	case f.UpstreamCode == codeUnsupportedVersion:
+		return c.discovered(nil, member(f.UpstreamData, "supported"))
+	case f.Delivery == failure.Answered:
+		return false, nil
+	case f.Class == failure.Timeout && ctx.Err() == nil:
+		c.opt.Log.Debug("the server did not answer the probe; trying initialize", "timeout", c.opt.ProbeTimeout)
+		return false, nil
+	}
+	return false, f
+}
+
+// discovered chooses from the versions a server says it speaks. What is no list
+// of versions is no DiscoverResult.
+func (c *Client) discovered(raw json.RawMessage, versions []byte) (done bool, f *failure.Failure) {
+	if len(versions) == 0 || versions[0] != '[' {
+		return false, nil
+	}
+	var spoken []string
+	eachElement(versions, 0, 0, func(v []byte) {
+		if s, ok := text(v); ok {
+			spoken = append(spoken, s)
+		}
+	})
+	switch {
+	case slices.Contains(spoken, modernVersion):
+	case len(spoken) == 0, slices.ContainsFunc(spoken, func(v string) bool { return slices.Contains(legacyVersions, v) }):
+		return false, nil
+	default:
+		return true, versionFailure(strings.Join(spoken, ", "))
+	}
+	c.server = ServerInfo{ProtocolVersion: modernVersion, Modern: true}
+	c.describe(raw, member(member(raw, "_meta"), metaPrefix+"serverInfo"))
+	return true, nil
+}
+
+// initialize is the handshake of 2024-11-05 to 2025-11-25.
+func (c *Client) initialize(ctx context.Context) *failure.Failure {
+	params := append([]byte(`{"protocolVersion":"`+legacyVersions[0]+`","capabilities":{},"clientInfo":`), c.opt.ClientInfo.append(nil)...)
+	r, f := c.build("initialize", append(params, '}'), RequestOptions{})
+	if f != nil {
+		return f
+	}
+	r.uncancelable = true
+	raw, f := c.session.do(ctx, r)
+	if f != nil {
+		return f
+	}
+	spoken := member(raw, "protocolVersion")
+	version, ok := text(spoken)
+	if !ok || !slices.Contains(legacyVersions, version) {
+		if spoken == nil {
+			return invalidAnswer("the server's answer to initialize names no protocol version")
+		}
+		return versionFailure(strings.Trim(quote(spoken), `"`))
+	}
+	c.server = ServerInfo{ProtocolVersion: version}
+	c.describe(raw, member(raw, "serverInfo"))
+	c.session.notification("notifications/initialized", nil)
+	return nil
+}
+
+func (c *Client) describe(raw json.RawMessage, info []byte) {
+	s := &c.server
+	s.Raw, s.Info = raw, info
+	s.Capabilities = member(raw, "capabilities")
+	s.Instructions, _ = text(member(raw, "instructions"))
+}
+
+func versionFailure(theirs string) *failure.Failure {
+	return invalidAnswer("the server speaks protocol version %s; this client speaks %s", theirs, strings.Join(Versions(), ", "))
+}
+
+// diedProbing says whether the process ended before its era was settled. An end
+// with a cause of ours, such as unreadable output, would only come again.
+func (c *Client) diedProbing(f *failure.Failure) bool {
+	return c.server.ProtocolVersion == "" && f.Class == failure.ConnectionRefused && f.Err == nil
+}
+
+// startFailure is f as the reason why a server could not be started.
+func (c *Client) startFailure(f *failure.Failure) *failure.Failure {
+	g := *f
+	if g.Delivery != failure.Answered {
+		g.Delivery = failure.NotSent // no tool was called
+	}
+	if g.Class == failure.Timeout {
+		g.Message = "the server did not finish its handshake in time" + c.process.lines.lastWords() +
+			"; a package runner (npx, uvx) may still be downloading: a longer start_timeout helps"
+	}
+	return &g
+}

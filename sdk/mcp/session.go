@@ -1,0 +1,330 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// cancelReason goes to the peer with every cancellation. It is fixed, so that
+// nothing of the caller's side leaks into a stranger's log.
+const cancelReason = "no longer needed"
+
+// sender is what a session needs of a transport below it.
+type sender interface {
+	// enqueue hands over one message and never blocks.
+	enqueue(*outgoing) error
+	// withdraw says whether the message was never begun, and then it never will be.
+	withdraw(*outgoing) bool
+}
+
+// session is JSON-RPC 2.0 between two peers: it numbers requests, matches
+// answers and progress with them, and answers the peer's own requests.
+// A transport feeds it through message and broken from one goroutine.
+type session struct {
+	out    sender
+	log    *slog.Logger
+	notify func(method string, params json.RawMessage)
+
+	mu      sync.Mutex
+	next    uint64
+	pending map[uint64]*call
+	ended   *failure.Failure // set once, with nothing pending any more
+
+	late, refused atomic.Int64
+}
+
+func newSession(out sender, log *slog.Logger, notify func(string, json.RawMessage)) *session {
+	return &session{out: out, log: log, notify: notify, pending: map[uint64]*call{}}
+}
+
+// call is one request waiting for its answer.
+type call struct {
+	outgoing
+	id       uint64
+	answer   chan answer // capacity 1: whoever removes the call from pending sends once
+	progress func(Progress)
+	running  sync.Mutex // held while progress runs
+}
+
+// waitProgress waits for a progress callback that is still running.
+func (c *call) waitProgress() {
+	if c.progress != nil {
+		c.running.Lock()
+		defer c.running.Unlock()
+	}
+}
+
+type answer struct {
+	result json.RawMessage
+	err    *failure.Failure
+}
+
+// request says what to send: params are written by write, which appends one
+// JSON object to b.
+type request struct {
+	method   string
+	write    func(b []byte, id uint64) []byte
+	size     int // estimate of the parameters in bytes
+	progress func(Progress)
+	// uncancelable requests are forgotten without a word to the peer: MCP forbids
+	// cancelling initialize.
+	uncancelable bool
+}
+
+// do sends a request and waits for its answer, for ctx or for the session's
+// end. After it returns progress is not called any more.
+func (s *session) do(ctx context.Context, r request) (json.RawMessage, *failure.Failure) {
+	if ctx.Err() != nil {
+		return nil, contextFailure(ctx, failure.NotSent, r.method)
+	}
+	c := &call{answer: make(chan answer, 1), progress: r.progress}
+	s.mu.Lock()
+	if s.ended != nil {
+		s.mu.Unlock()
+		return nil, endedFailure(s.ended, failure.NotSent)
+	}
+	s.next++
+	c.id = s.next
+	s.pending[c.id] = c
+	s.mu.Unlock()
+
+	b := make([]byte, 0, 96+len(r.method)+r.size)
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = strconv.AppendUint(b, c.id, 10)
+	b = append(b, `,"method":`...)
+	b = appendString(b, r.method)
+	b = append(b, `,"params":`...)
+	b = r.write(b, c.id)
+	c.message = append(b, '}', '\n')
+	// An error here means that the session is ending; its end answers the call.
+	_ = s.out.enqueue(&c.outgoing)
+
+	defer c.waitProgress()
+	select {
+	case a := <-c.answer:
+		return a.result, a.err
+	case <-ctx.Done():
+	}
+	if s.remove(c.id) == nil {
+		a := <-c.answer // it came at the same moment
+		return a.result, a.err
+	}
+	if s.out.withdraw(&c.outgoing) {
+		return nil, contextFailure(ctx, failure.NotSent, r.method)
+	}
+	if !r.uncancelable {
+		s.sendCancel(c.id)
+	}
+	return nil, contextFailure(ctx, failure.DeliveryUnknown, r.method)
+}
+
+// notification sends a notification; params is a JSON object or nil.
+func (s *session) notification(method string, params json.RawMessage) {
+	b := append([]byte(`{"jsonrpc":"2.0","method":`), strconv.Quote(method)...)
+	if params != nil {
+		b = append(append(b, `,"params":`...), params...)
+	}
+	s.reply(append(b, '}', '\n'))
+}
+
+func (s *session) sendCancel(id uint64) {
+	s.notification("notifications/cancelled",
+		json.RawMessage(`{"requestId":`+strconv.FormatUint(id, 10)+`,"reason":"`+cancelReason+`"}`))
+}
+
+// reply sends what nobody waits for.
+func (s *session) reply(message []byte) {
+	if err := s.out.enqueue(&outgoing{message: message, reply: true}); err != nil {
+		s.log.Debug("dropped a message to the server", "reason", err)
+	}
+}
+
+func (s *session) remove(id uint64) *call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.pending[id]
+	delete(s.pending, id)
+	return c
+}
+
+// end fails every open request, and every later one, with why. Only the first
+// end counts.
+func (s *session) end(why *failure.Failure) {
+	s.mu.Lock()
+	if s.ended != nil {
+		s.mu.Unlock()
+		return
+	}
+	s.ended = why
+	open := s.pending
+	s.pending = nil
+	s.mu.Unlock()
+	for _, c := range open {
+		delivery := failure.DeliveryUnknown
+		if s.out.withdraw(&c.outgoing) {
+			delivery = failure.NotSent
+		}
+		c.answer <- answer{err: endedFailure(why, delivery)}
+	}
+}
+
+// message implements receiver.
+func (s *session) message(e envelope) {
+	switch {
+	case e.repeated != "":
+		s.log.Warn("refused a message of the server with a repeated member", "member", e.repeated)
+		if e.method != nil && e.id != nil {
+			s.replyError(e.id, codeInvalidRequest, "Invalid Request: repeated member")
+		} else if id, ok := parseID(e.id); ok {
+			s.answer(id, nil, invalidAnswer("the server's answer has the member %q twice", e.repeated))
+		}
+	case e.method != nil && e.result == nil && e.err == nil:
+		s.fromPeer(e)
+	case e.id == nil || isNull(e.id):
+		s.withoutID(e)
+	default:
+		id, ok := parseID(e.id)
+		if !ok {
+			s.late.Add(1)
+			s.log.Debug("dropped an answer of the server to a request that was never made", "id", quote(e.id))
+			return
+		}
+		result, f := outcome(e)
+		s.answer(id, result, f)
+	}
+}
+
+// outcome reads an answer by JSON-RPC 2.0 section 5, except that "error": null
+// beside a result is no error: it is common.
+func outcome(e envelope) (json.RawMessage, *failure.Failure) {
+	hasResult := e.result != nil && !isNull(e.result)
+	hasError := e.err != nil && !isNull(e.err)
+	switch {
+	case hasResult && hasError:
+		return nil, invalidAnswer("the server's answer has both a result and an error")
+	case hasError:
+		return nil, rpcFailure(e.err)
+	case e.result == nil:
+		return nil, invalidAnswer("the server's answer has neither a result nor an error")
+	case !isObject(e.result):
+		return nil, invalidAnswer("the server's result is no JSON object: %s", quote(e.result))
+	}
+	return json.RawMessage(e.result), nil
+}
+
+func (s *session) answer(id uint64, result json.RawMessage, f *failure.Failure) {
+	c := s.remove(id)
+	if c == nil {
+		s.late.Add(1)
+		return
+	}
+	c.answer <- answer{result: result, err: f}
+}
+
+// withoutID handles an answer whose id is missing or null. Peers send that when
+// they could not read a request; with one request open, it is that one.
+func (s *session) withoutID(e envelope) {
+	s.mu.Lock()
+	var only *call
+	if len(s.pending) == 1 {
+		for _, c := range s.pending {
+			only = c
+		}
+	}
+	s.mu.Unlock()
+	if only != nil && isObject(e.err) {
+		s.answer(only.id, nil, rpcFailure(e.err))
+		return
+	}
+	s.log.Warn("dropped an answer of the server without an id", "error", quote(e.err))
+}
+
+// broken implements receiver: the request it answers fails. One over the limit
+// must answer something; when its id cannot be found that is the oldest request.
+func (s *session) broken(head, tail []byte, why string, oversized bool) {
+	id, ok := idOfBroken(head, tail)
+	if !ok && oversized {
+		s.mu.Lock()
+		for k := range s.pending {
+			if id == 0 || k < id {
+				id = k
+			}
+		}
+		s.mu.Unlock()
+	}
+	if id != 0 {
+		s.answer(id, nil, invalidAnswer("%s", why))
+	}
+}
+
+// fromPeer handles the peer's requests and notifications. Every request gets an
+// answer at once: we declare no capability that would oblige us to more.
+func (s *session) fromPeer(e envelope) {
+	method, ok := text(e.method)
+	switch {
+	case !ok:
+		if e.id != nil {
+			s.replyError(e.id, codeInvalidRequest, "Invalid Request: method is not a string")
+		}
+	case e.id == nil && method == "notifications/progress":
+		s.onProgress(e.params)
+	case e.id == nil:
+		if s.notify != nil {
+			s.notify(method, json.RawMessage(e.params))
+		}
+	case method == "ping":
+		b := append([]byte(`{"jsonrpc":"2.0","id":`), oneLine(e.id)...)
+		s.reply(append(b, `,"result":{}}`+"\n"...))
+	default:
+		s.refused.Add(1)
+		s.log.Debug("refused a request of the server", "method", method)
+		s.replyError(e.id, codeMethodNotFound, "Method not found")
+	}
+}
+
+// replyError answers a request of the peer; id is echoed as it came.
+func (s *session) replyError(id []byte, code int, message string) {
+	b := append([]byte(`{"jsonrpc":"2.0","id":`), oneLine(id)...)
+	b = append(b, `,"error":{"code":`...)
+	b = strconv.AppendInt(b, int64(code), 10)
+	b = append(b, `,"message":`...)
+	b = appendString(b, message)
+	s.reply(append(b, '}', '}', '\n'))
+}
+
+// onProgress routes progress by its token, which is the request's id. Progress
+// for a request that was answered is dropped.
+func (s *session) onProgress(params []byte) {
+	id, ok := parseID(member(params, "progressToken"))
+	done, valid := number(member(params, "progress"))
+	if !ok || !valid {
+		return
+	}
+	s.mu.Lock()
+	c := s.pending[id]
+	if c == nil || c.progress == nil {
+		s.mu.Unlock()
+		return
+	}
+	c.running.Lock() // under mu: do cannot return between the lookup and this
+	s.mu.Unlock()
+	defer c.running.Unlock()
+	p := Progress{Done: done}
+	p.Total, _ = number(member(params, "total"))
+	p.Message, _ = text(member(params, "message"))
+	c.progress(p)
+}
+
+func number(value []byte) (float64, bool) {
+	if len(value) == 0 || value[0] != '-' && (value[0] < '0' || value[0] > '9') {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(value), 64)
+	return f, err == nil
+}
