@@ -1,0 +1,142 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/describe"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// features are the optional parts of the contract this package speaks. They say
+// what the binary understands, not what the server behind it makes use of: that
+// follows from the snapshot (forward), the answer to a second Configure
+// (reconfigure), and the events of a call (input-required).
+var features = []string{"ask", "forward", "input-required", "paged-tools", "reconfigure"}
+
+// sdkPath is the module whose version is the SDK's version.
+const sdkPath = "github.com/collet-dev/collet/sdk"
+
+// program is one plugin: Main's arguments without its type parameter.
+type program struct {
+	description describe.Description
+	schema      *jsonschema.Schema // of the config; nil when it could not be read
+	open        func(ctx context.Context, env *Env, config json.RawMessage) (Server, error)
+}
+
+// newProgram derives the config schema from C. The error concerns the author.
+func newProgram[C any](info Info, open func(context.Context, *Env, C) (Server, error)) (*program, error) {
+	p := &program{
+		description: describe.Description{
+			Name:                info.Name,
+			Version:             strings.TrimPrefix(info.Version, "v"),
+			SDKVersion:          sdkVersion(),
+			Summary:             info.Summary,
+			Homepage:            info.Homepage,
+			License:             info.License,
+			ConfigSchema:        info.ConfigSchema,
+			Features:            features,
+			Environment:         info.Environment,
+			MCPVersions:         info.MCPVersions,
+			DefaultTimeout:      max(info.DefaultTimeout, 0),
+			DefaultStartTimeout: max(info.DefaultStartTimeout, 0),
+		},
+	}
+	if info.Name == "" {
+		return nil, fmt.Errorf("adapter.Main: Info.Name is empty")
+	}
+	if len(info.ConfigSchema) == 0 {
+		s, err := configSchema(reflect.TypeFor[C]())
+		if err != nil {
+			return nil, fmt.Errorf("adapter %s: no schema for the config type %s: %w", info.Name, reflect.TypeFor[C](), err)
+		}
+		if p.description.ConfigSchema, err = encode(s); err != nil {
+			return nil, fmt.Errorf("adapter %s: encode the schema of the config type %s: %w", info.Name, reflect.TypeFor[C](), err)
+		}
+		p.schema = s
+	} else if err := json.Unmarshal(info.ConfigSchema, &p.schema); err != nil {
+		return nil, fmt.Errorf("adapter %s: Info.ConfigSchema is not a JSON Schema: %w", info.Name, err)
+	}
+	p.open = func(ctx context.Context, env *Env, raw json.RawMessage) (Server, error) {
+		cfg, problems := decode[C](raw)
+		if len(problems) > 0 {
+			return nil, p.badConfig(problems)
+		}
+		return open(ctx, env, cfg)
+	}
+	return p, nil
+}
+
+// check validates a config against its schema; nil means it is valid.
+func (p *program) check(raw json.RawMessage) error {
+	if problems := check(p.schema, raw); len(problems) > 0 {
+		return p.badConfig(problems)
+	}
+	return nil
+}
+
+func (p *program) badConfig(problems []failure.Problem) error {
+	f := failure.New(failure.InvalidArguments, failure.NotSent, "bad config for plugin %s: %s", p.description.Name, summarize(problems))
+	f.Origin, f.Problems = failure.OriginHost, problems
+	return f
+}
+
+// response is the description as the Describe RPC gives it.
+func (p *program) response() *adapterpb.DescribeResponse {
+	d := &p.description
+	resp := &adapterpb.DescribeResponse{
+		Name: d.Name, Version: d.Version, SdkVersion: d.SDKVersion,
+		Summary: d.Summary, Homepage: d.Homepage, License: d.License,
+		ConfigSchema: d.ConfigSchema, Features: d.Features, ForwardMethods: d.ForwardMethods,
+		Environment: d.Environment, McpVersions: d.MCPVersions,
+	}
+	if d.DefaultTimeout > 0 {
+		resp.DefaultTimeout = durationpb.New(d.DefaultTimeout)
+	}
+	if d.DefaultStartTimeout > 0 {
+		resp.DefaultStartTimeout = durationpb.New(d.DefaultStartTimeout)
+	}
+	return resp
+}
+
+func sdkVersion() string {
+	const unknown = "devel"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return unknown
+	}
+	version := ""
+	if info.Main.Path == sdkPath {
+		version = info.Main.Version
+	}
+	for _, m := range info.Deps {
+		if m.Path == sdkPath && m.Replace == nil {
+			version = m.Version
+		}
+	}
+	if version == "" || version == "(devel)" || version == "v0.0.0" {
+		return unknown
+	}
+	return strings.TrimPrefix(version, "v")
+}
+
+// encode writes v as JSON the way collet passes JSON on: without escaping <, >
+// and &, and without a final newline.
+func encode(v any) (json.RawMessage, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,135 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// known are types whose JSON form jsonschema-go does not see: raw JSON is
+// anything, a json.Number is a number, bytes are a base64 string.
+var known = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[json.RawMessage](): {},
+	reflect.TypeFor[json.Number]():     {Type: "number"},
+	reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
+}
+
+// objectSchema derives the schema of a Go type that must come out as a JSON
+// object. Clients refuse "type":["null","array"], which jsonschema-go writes for
+// every slice and pointer, so null is taken out: who has nothing to say leaves a
+// member out.
+func objectSchema(t reflect.Type) (*jsonschema.Schema, error) {
+	if err := checkEmbedded(t, map[reflect.Type]bool{}); err != nil {
+		return nil, err
+	}
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
+	if err != nil {
+		return nil, err
+	}
+	tidy(s)
+	if s.Type != "object" {
+		return nil, fmt.Errorf("%s is not a struct or a map, so its JSON is no object", t)
+	}
+	return s, nil
+}
+
+// configSchema is objectSchema with secrets marked. Raw JSON is an object of
+// unknown members.
+func configSchema(t reflect.Type) (*jsonschema.Schema, error) {
+	if t == reflect.TypeFor[json.RawMessage]() {
+		return &jsonschema.Schema{Type: "object"}, nil
+	}
+	s, err := objectSchema(t)
+	if err != nil {
+		return nil, err
+	}
+	markSecrets(t, s)
+	return s, nil
+}
+
+// tidy takes null out of every list of types below s.
+func tidy(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Types != nil {
+		s.Types = slices.DeleteFunc(s.Types, func(t string) bool { return t == "null" })
+		if len(s.Types) == 1 {
+			s.Type, s.Types = s.Types[0], nil
+		} else if len(s.Types) == 0 {
+			s.Types = nil
+		}
+	}
+	for _, p := range s.Properties {
+		tidy(p)
+	}
+	tidy(s.Items)
+	tidy(s.AdditionalProperties)
+}
+
+// markSecrets sets "x-collet-secret" on the properties of s whose fields carry
+// the tag `collet:"secret"`. ForType has seen t, so it has no cycles.
+func markSecrets(t reflect.Type, s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		markSecrets(t.Elem(), s)
+	case reflect.Slice, reflect.Array:
+		markSecrets(t.Elem(), s.Items)
+	case reflect.Map:
+		markSecrets(t.Elem(), s.AdditionalProperties)
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			p := s.Properties[jsonName(f)]
+			if f.Anonymous || !f.IsExported() || p == nil {
+				continue
+			}
+			if f.Tag.Get("collet") == "secret" {
+				if p.Extra == nil {
+					p.Extra = map[string]any{}
+				}
+				p.Extra["x-collet-secret"] = true
+			}
+			markSecrets(f.Type, p)
+		}
+	}
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if name == "" {
+		return f.Name
+	}
+	return name
+}
+
+// checkEmbedded refuses embedded fields with a json tag: encoding/json nests
+// them under the tag's name or leaves them out, jsonschema-go writes their
+// fields flat, and a schema that lies is worse than none.
+func checkEmbedded(t reflect.Type, seen map[reflect.Type]bool) error {
+	if seen[t] || known[t] != nil {
+		return nil
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return checkEmbedded(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if tag, ok := f.Tag.Lookup("json"); ok && f.Anonymous {
+				return fmt.Errorf("embedded field %s.%s has the tag json:%q: give the field a name", t, f.Name, tag)
+			}
+			if err := checkEmbedded(f.Type, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// Tools is a Server made of functions: declare one, Add to it, return its
+// address from the open function. Add everything before returning it. A struct
+// that embeds Tools may add Close, Watch or any other optional method.
+type Tools struct {
+	order []string
+	tools map[string]*tool
+	err   error // the first Add that could not be carried out
+}
+
+type tool struct {
+	tool Tool
+	call func(context.Context, *Call) (*Result, error)
+}
+
+// Add makes f a tool. In is a struct whose fields are the arguments: names and
+// optionality follow the json tags, the jsonschema tag is the description.
+// Arguments that do not fit never reach f. Out is a string, which becomes text;
+// a struct, a map or json.RawMessage, which become structuredContent and the
+// same JSON as text; or *Result, which is passed on as it is.
+//
+// An error of f that is, or wraps, a *failure.Failure says that the call could
+// not be carried out and is reported as that. Any other error is the tool's own
+// answer: a result with isError and the error's text.
+//
+// A type that has no schema, or a name used twice, makes Configure fail with a
+// message for the author.
+func Add[In, Out any](t *Tools, name, description string, f func(context.Context, *Call, In) (Out, error), opts ...ToolOption) {
+	d := definition{Name: name, Description: description}
+	err := d.derive(reflect.TypeFor[In](), reflect.TypeFor[Out](), opts)
+	if err == nil && t.tools[name] != nil {
+		err = errors.New("the name is taken")
+	}
+	var raw json.RawMessage
+	if err == nil {
+		raw, err = encode(&d)
+	}
+	if err != nil {
+		if t.err == nil {
+			t.err = fmt.Errorf("add tool %q: %w", name, err)
+		}
+		return
+	}
+	if t.tools == nil {
+		t.tools = make(map[string]*tool)
+	}
+	t.order = append(t.order, name)
+	t.tools[name] = &tool{
+		tool: Tool{
+			Name: name, Definition: raw, AsksConsent: d.asksConsent,
+			ReadOnly: d.Annotations.readOnly(), Idempotent: d.Annotations.idempotent(),
+		},
+		call: func(ctx context.Context, call *Call) (*Result, error) {
+			problems := check(d.schema, call.Args)
+			var in In
+			if len(problems) == 0 {
+				in, problems = decode[In](call.Args)
+			}
+			if len(problems) > 0 {
+				bad := failure.New(failure.InvalidArguments, failure.NotSent, "bad arguments for %s: %s", name, summarize(problems))
+				bad.Problems = problems
+				return nil, bad
+			}
+			out, err := f(ctx, call, in)
+			if err != nil {
+				return failed(ctx, err)
+			}
+			return toResult(out)
+		},
+	}
+}
+
+// failed is what a tool function's error means.
+func failed(ctx context.Context, err error) (*Result, error) {
+	if f, ok := errors.AsType[*failure.Failure](err); ok {
+		return nil, f
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // the caller gave up or time is over: not the tool's answer
+	}
+	return textResult(err.Error(), true)
+}
+
+// Tools returns the added tools in the order of their Add.
+func (t *Tools) Tools(context.Context) ([]Tool, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
+	list := make([]Tool, 0, len(t.order))
+	for _, name := range t.order {
+		list = append(list, t.tools[name].tool)
+	}
+	return list, nil
+}
+
+// Call runs the function of one tool; NotFound when there is none of that name.
+func (t *Tools) Call(ctx context.Context, call *Call) (*Result, error) {
+	tool := t.tools[call.Tool]
+	if tool == nil {
+		return nil, failure.New(failure.NotFound, failure.NotSent, "there is no tool %q", call.Tool)
+	}
+	return tool.call(ctx, call)
+}
+
+// addError is what went wrong in Add. It is found by type assertion, so that it
+// also works for a struct that embeds Tools.
+func (t *Tools) addError() error { return t.err }
+
+// definition is the MCP tool object.
+type definition struct {
+	Name         string          `json:"name"`
+	Title        string          `json:"title,omitempty"`
+	Description  string          `json:"description,omitempty"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations  *annotations    `json:"annotations,omitempty"`
+
+	asksConsent bool
+	schema      *jsonschema.Schema // what InputSchema says
+	rawSchema   json.RawMessage
+	adjust      []func(*jsonschema.Schema)
+}
+
+type annotations struct {
+	ReadOnlyHint   *bool `json:"readOnlyHint,omitempty"`
+	IdempotentHint *bool `json:"idempotentHint,omitempty"`
+}
+
+func (a *annotations) readOnly() *bool {
+	if a == nil {
+		return nil
+	}
+	return a.ReadOnlyHint
+}
+
+func (a *annotations) idempotent() *bool {
+	if a == nil {
+		return nil
+	}
+	return a.IdempotentHint
+}
+
+func (d *definition) derive(in, out reflect.Type, opts []ToolOption) error {
+	if d.Name == "" {
+		return errors.New("the name is empty")
+	}
+	if in.Kind() != reflect.Struct {
+		return fmt.Errorf("the arguments are a %s, must be a struct", in)
+	}
+	for _, opt := range opts {
+		opt(d)
+	}
+	if err := d.deriveInput(in); err != nil {
+		return fmt.Errorf("arguments %s: %w", in, err)
+	}
+	s, err := outputSchema(out)
+	if err != nil {
+		return fmt.Errorf("result %s: %w", out, err)
+	}
+	if s != nil {
+		if d.OutputSchema, err = encode(s); err != nil {
+			return fmt.Errorf("result %s: %w", out, err)
+		}
+	}
+	return nil
+}
+
+func (d *definition) deriveInput(in reflect.Type) error {
+	if d.rawSchema != nil {
+		d.InputSchema = d.rawSchema
+		return json.Unmarshal(d.rawSchema, &d.schema)
+	}
+	s, err := objectSchema(in)
+	if err != nil {
+		return err
+	}
+	for _, f := range d.adjust {
+		f(s)
+	}
+	d.schema = s
+	d.InputSchema, err = encode(s)
+	return err
+}
+
+// ToolOption says more about a tool than its types do.
+type ToolOption func(*definition)
+
+// ReadOnly promises that the tool changes nothing, so that a host may repeat a
+// call whose answer was lost.
+func ReadOnly() ToolOption {
+	return func(d *definition) { d.hints().ReadOnlyHint = new(true) }
+}
+
+// Idempotent promises that a second call with the same arguments changes nothing
+// more, so that a host may repeat a call whose answer was lost.
+func Idempotent() ToolOption {
+	return func(d *definition) { d.hints().IdempotentHint = new(true) }
+}
+
+// AsksConsent asks that a person agrees before the first call of a session.
+func AsksConsent() ToolOption {
+	return func(d *definition) { d.asksConsent = true }
+}
+
+// Title sets the name shown to people.
+func Title(title string) ToolOption {
+	return func(d *definition) { d.Title = title }
+}
+
+// Schema adjusts the derived schema of the arguments: enum, bounds, pattern. The
+// function must not keep its argument.
+func Schema(adjust func(*jsonschema.Schema)) ToolOption {
+	return func(d *definition) { d.adjust = append(d.adjust, adjust) }
+}
+
+// RawSchema replaces the derived schema of the arguments, byte for byte.
+func RawSchema(schema json.RawMessage) ToolOption {
+	return func(d *definition) { d.rawSchema = schema }
+}
+
+func (d *definition) hints() *annotations {
+	if d.Annotations == nil {
+		d.Annotations = &annotations{}
+	}
+	return d.Annotations
+}
