@@ -103,6 +103,7 @@ var hooks = []hook{
 	}},
 	{"stdinstop", "tools/list", func(s *server, m message) bool {
 		s.list(m)
-		select {}
+		forever()
+		return true
 	}},
 }

@@ -138,11 +138,18 @@ func main() {
 	s.serve(os.Stdin)
 	s.log("eof", "")
 	if s.faults["eofignore"] || s.faults["ignoreterm"] {
-		select {}
+		forever()
 	}
 }
 
 func fatal(message string) {
 	fmt.Fprintln(os.Stderr, "faultserver:", message)
 	os.Exit(64)
+}
+
+// forever blocks; a plain select would be a deadlock to the runtime.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
 }
