@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"syscall"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Classify returns err as a Failure: the one it wraps, or a new one whose class
@@ -28,12 +30,12 @@ func Classify(err error) *Failure {
 		nt  net.Error
 	)
 	switch {
+	case errors.Is(err, context.Canceled): // also while dialling or resolving
+		f.Class = Canceled
 	case errors.As(err, &dns):
 		f.Class, f.Delivery, f.Target = DNSFailure, NotSent, dns.Name
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case slices.ContainsFunc(unreachable, func(e error) bool { return errors.Is(err, e) }):
 		f.Class, f.Delivery = ConnectionRefused, NotSent
-	case errors.Is(err, context.Canceled):
-		f.Class = Canceled
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &nt) && nt.Timeout():
 		f.Class = Timeout
 		if errors.As(err, &op) && op.Op == "dial" {
@@ -46,17 +48,21 @@ func Classify(err error) *Failure {
 	return f
 }
 
-// message is err's text without the query strings of URLs in it: tokens live
-// there.
+// message is err's text with every URL of a url.Error in its chain cut down to
+// scheme, host and path: tokens live in the rest.
 func message(err error) string {
-	var u *url.Error
-	if !errors.As(err, &u) {
-		return err.Error()
+	text := err.Error()
+	for u := (*url.Error)(nil); errors.As(err, &u); err = u.Err {
+		quoted := strconv.Quote(u.URL) // as url.Error writes it
+		text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], bare(u.URL))
 	}
-	parsed, parseErr := url.Parse(u.URL)
-	if parseErr != nil {
-		return u.Op + ": " + u.Err.Error()
+	return text
+}
+
+func bare(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "(unreadable URL)"
 	}
-	parsed.RawQuery, parsed.Fragment, parsed.User = "", "", nil
-	return u.Op + " " + parsed.String() + ": " + u.Err.Error()
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

@@ -120,10 +120,11 @@ type Failure struct {
 }
 
 // New returns a failure of the given class and delivery. A %w verb in format
-// sets Err as fmt.Errorf would.
+// sets Err as fmt.Errorf would. Of URLs in a wrapped *url.Error only scheme, host
+// and path enter the message.
 func New(class Class, delivery Delivery, format string, args ...any) *Failure {
 	err := fmt.Errorf(format, args...)
-	f := &Failure{Class: class, Delivery: delivery, Message: err.Error()}
+	f := &Failure{Class: class, Delivery: delivery, Message: message(err)}
 	if u, ok := err.(interface{ Unwrap() error }); ok {
 		f.Err = u.Unwrap()
 	}

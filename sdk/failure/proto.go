@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
@@ -15,6 +16,10 @@ const (
 	maxMessage  = 2 << 10
 	maxData     = 1 << 10
 	maxProblems = 16
+	// maxSize bounds the whole message. Base64 makes a third more of it, which with
+	// the rest of the trailers stays below the 8 KiB that many HTTP/2 peers accept.
+	maxSize   = 5 << 10
+	maxStatus = 256
 )
 
 // ToProto returns f as the contract spells it, its texts cut to what fits into
@@ -40,10 +45,14 @@ func ToProto(f *Failure) *adapterpb.Failure {
 	if f.RetryAfter > 0 {
 		p.RetryAfter = durationpb.New(f.RetryAfter)
 	}
+	size := proto.Size(p)
 	for _, q := range f.Problems[:min(len(f.Problems), maxProblems)] {
-		p.Problems = append(p.Problems, &adapterpb.FieldProblem{
-			Path: clip(q.Path, 256), Rule: clip(q.Rule, 64), Message: clip(q.Message, 256),
-		})
+		problem := &adapterpb.FieldProblem{Path: clip(q.Path, 256), Rule: clip(q.Rule, 64), Message: clip(q.Message, 256)}
+		const header = 3 // tag and length
+		if size += proto.Size(problem) + header; size > maxSize {
+			break
+		}
+		p.Problems = append(p.Problems, problem)
 	}
 	return p
 }

@@ -1,9 +1,6 @@
 package failure
 
 import (
-	"context"
-	"errors"
-
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -25,24 +22,28 @@ var codeOf = map[Class]codes.Code{
 }
 
 // ToStatus returns err as a gRPC status error that carries the failure as a
-// detail. Any error will do: what is not a Failure is classified first. A
-// canceled context stays a plain Canceled status, because the caller is gone and
-// reads nothing. ToStatus of nil is nil.
+// detail. Any error will do: what is not a Failure is classified first. Canceled
+// becomes a plain Canceled status, because the caller is gone and reads nothing.
+// ToStatus of nil is nil.
 func ToStatus(err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, context.Canceled) {
+	f := Classify(err)
+	if f.Class == Canceled {
 		return status.Error(codes.Canceled, "canceled")
 	}
-	p := ToProto(Classify(err))
+	p := ToProto(f)
 	code, ok := codeOf[classFromProto[p.GetClass()]]
 	if !ok {
 		code = codes.Unknown
 	}
-	st, detailErr := status.New(code, p.GetMessage()).WithDetails(p)
+	// The status message only serves readers without the detail; as a header it
+	// takes up to three bytes for one.
+	text := clip(p.GetMessage(), maxStatus)
+	st, detailErr := status.New(code, text).WithDetails(p)
 	if detailErr != nil {
-		return status.Error(code, p.GetMessage())
+		return status.Error(code, text)
 	}
 	return st.Err()
 }
