@@ -1,0 +1,230 @@
+// Package schema checks JSON values against the JSON Schemas that servers and
+// plugins declare. Both come from strangers, so everything is bounded: a schema
+// that is broken, too costly or refers outside of itself is not an error, it is
+// unchecked, with a reason for a person; a value that is too costly to check is a
+// problem like any other.
+//
+// It never fetches anything, never changes a schema or a value that it is given,
+// and never decides what an unchecked schema or a problem means for a call. It is
+// the only package that imports a JSON Schema library.
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// baseURI is where a schema without $id lies. Nothing can be loaded from there.
+const baseURI = "collet://schema/"
+
+// Schema is one compiled schema. It is immutable to its users and safe for
+// concurrent use; validations against one Schema run one after the other.
+type Schema struct {
+	unchecked string
+	notices   []string
+
+	doc  *document
+	root string // the URI that the library gave the document
+
+	mu       sync.Mutex // the meter serves one validation at a time
+	meter    *meter
+	compiled *jsonschema.Schema
+}
+
+// Compile reads a schema: an object, true or false. It never fails; see Unchecked.
+// The dialect is that of $schema (draft-04, 06, 07, 2019-09, 2020-12), else
+// 2020-12 (MCP 2026-07-28, basic, JSON Schema Usage). Keywords that are null are
+// read as absent, with a notice. "format" and "content..." are annotations in
+// every dialect, as 2020-12 has it (validation 7.2.1, 8.1): what some libraries
+// refuse there, servers take.
+func Compile(raw json.RawMessage) *Schema {
+	s := &Schema{}
+	if err := s.compile(raw); err != nil {
+		return &Schema{unchecked: err.Error(), notices: s.notices}
+	}
+	return s
+}
+
+// Unchecked returns "" when values are checked, else why they are not, as a clause
+// that follows "not checked: ".
+func (s *Schema) Unchecked() string { return s.unchecked }
+
+// Notices returns what was read differently from how it was written, one sentence
+// each.
+func (s *Schema) Notices() []string { return s.notices }
+
+// Validate returns what is wrong with a value, given as the JSON it was written
+// as: nil when nothing is, or when the schema is unchecked. There are at most 16
+// problems, in a fixed order. Numbers are compared exactly, whatever their size.
+// Messages quote the schema, and of the value only names of properties, types,
+// lengths and numbers: its strings may be secrets.
+//
+// A value that is not JSON, is nested deeper than 64, holds a number beyond what
+// can be compared, or takes too long to check has one problem with the rule "limit"
+// or "json".
+func (s *Schema) Validate(instance json.RawMessage) []failure.Problem {
+	if s.unchecked != "" {
+		return nil
+	}
+	value, err := decode(instance)
+	if err != nil {
+		return []failure.Problem{{Rule: "json", Message: "is not valid JSON: " + err.Error()}}
+	}
+	size, problem := s.affordable(value)
+	if problem != nil {
+		return []failure.Problem{*problem}
+	}
+	err = s.run(value, checkTime+time.Duration(size)*checkTimePerByte)
+	if err == nil {
+		return nil
+	}
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		return s.explain(invalid, value)
+	}
+	if errors.Is(err, errOvertime) {
+		return []failure.Problem{{Rule: ruleLimit, Message: "takes too long to check against its schema; pass a smaller or flatter value"}}
+	}
+	// A dynamic reference that leads back to itself, which only shows with a value.
+	return []failure.Problem{{Rule: ruleLimit, Message: "cannot be checked: the schema refers to itself without end"}}
+}
+
+// compile fills s, or says why the schema cannot be used.
+func (s *Schema) compile(raw json.RawMessage) (err error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return errors.New("there is no schema")
+	}
+	if len(raw) > maxSize {
+		return fmt.Errorf("the schema is too large: %d bytes, at most %d are checked", len(raw), maxSize)
+	}
+	value, err := decode(raw)
+	if err != nil {
+		return fmt.Errorf("the schema is not valid JSON: %w", err)
+	}
+	s.doc, err = inspect(value)
+	if err != nil {
+		return err
+	}
+	s.notices = s.doc.notices
+	if err := s.doc.expand(); err != nil {
+		return err
+	}
+
+	// The library trusts that a document which fits its metaschema has the types it
+	// asserts. Should that ever be wrong, one tool is unchecked, not the host down.
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the schema cannot be compiled: %v", r)
+		}
+	}()
+	normal, err := encode(value)
+	if err != nil {
+		return fmt.Errorf("the schema cannot be compiled: %w", err)
+	}
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	c.LoadURL = func(uri string) (io.ReadCloser, error) { return nil, outwardError(uri) }
+	for format := range jsonschema.Formats {
+		c.Formats[format] = func(any) bool { return true }
+	}
+	s.meter = &meter{}
+	c.RegisterExtension("meter", nil, s.meter)
+	if err := c.AddResource(baseURI, bytes.NewReader(normal)); err != nil {
+		return fmt.Errorf("the schema cannot be compiled: %w", err)
+	}
+	s.compiled, err = c.Compile(baseURI)
+	if err != nil {
+		return compileReason(err)
+	}
+	s.root, _, _ = strings.Cut(s.compiled.Location, "#")
+	return nil
+}
+
+// compileReason makes the library's error one that a person understands.
+func compileReason(err error) error {
+	if outward, ok := errors.AsType[outwardError](err); ok {
+		return outward
+	}
+	if loop, ok := errors.AsType[jsonschema.InfiniteLoopError](err); ok {
+		return fmt.Errorf("the schema refers to itself without end: %s", clip(string(loop)))
+	}
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		for len(invalid.Causes) > 0 {
+			invalid = invalid.Causes[0]
+		}
+		return fmt.Errorf("the schema breaks the rules of its dialect at %q: %s", unescape(invalid.InstanceLocation), clip(invalid.Message))
+	}
+	if known, ok := errors.AsType[*jsonschema.SchemaError](err); ok && known.Err != nil {
+		err = known.Err
+	}
+	return fmt.Errorf("the schema cannot be compiled: %s", clip(err.Error()))
+}
+
+// run validates one value within a time.
+func (s *Schema) run(value any, limit time.Duration) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.meter.start(limit)
+	defer func() {
+		if r := recover(); r != nil {
+			if r == errOvertime {
+				err = errOvertime
+				return
+			}
+			err = fmt.Errorf("checking failed: %v", r)
+		}
+	}()
+	return s.compiled.Validate(value)
+}
+
+// outwardError is a reference to something outside of the schema.
+type outwardError string
+
+func (e outwardError) Error() string {
+	return fmt.Sprintf("the schema refers to %q outside of itself, which is never fetched", clip(string(e)))
+}
+
+// decode reads one JSON value with its numbers as they were written.
+func decode(raw []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("it is empty")
+		}
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the value")
+	}
+	return value, nil
+}
+
+// encode is the inverse of decode.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// clip shortens text of a stranger for a message.
+func clip(s string) string {
+	const longest = 200
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "..."
+}
