@@ -1,0 +1,71 @@
+// Command collet-plugin-mcp is the generic adapter: it serves any MCP server
+// that mcp.toml names by command or by url. It knows no server in particular,
+// and leaves its settings as the host resolved them.
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/collet-dev/collet/sdk/adapter"
+	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/mcp"
+	"github.com/collet-dev/collet/sdk/mcpadapter"
+)
+
+type config struct {
+	Command string            `json:"command,omitempty" jsonschema:"the server's executable; without a slash it is looked up on the PATH of env"`
+	Args    []string          `json:"args,omitempty" jsonschema:"its arguments"`
+	Env     map[string]string `json:"env,omitempty" jsonschema:"its complete environment: nothing is inherited" collet:"secret"`
+	Cwd     string            `json:"cwd,omitempty" jsonschema:"its working directory, absolute"`
+
+	URL     string            `json:"url,omitempty" jsonschema:"the endpoint of a server over HTTP, instead of command"`
+	Headers map[string]string `json:"headers,omitempty" jsonschema:"sent with every request to url" collet:"secret"`
+	CAFile  string            `json:"ca_file,omitempty" jsonschema:"certificates that url is checked against besides the system's"`
+}
+
+func main() {
+	adapter.Main(adapter.Info{
+		Name: "mcp", Version: "0.1.0", License: "Apache-2.0",
+		Summary:     "Any MCP server, by command or url.",
+		MCPVersions: []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"},
+	}, open)
+}
+
+func open(_ context.Context, env *adapter.Env, cfg config) (adapter.Server, error) {
+	switch {
+	case cfg.Command != "" && cfg.URL != "":
+		return nil, invalid("/url", "oneOf", "command and url exclude each other: a server is either started or reached")
+	case cfg.URL != "":
+		return nil, invalid("/url", "type", "url is not supported by this build yet: name a command instead")
+	case cfg.Command == "":
+		return nil, invalid("/command", "required", "either command or url must say what the server is")
+	}
+	cmd := mcp.Command{Path: cfg.Command, Args: cfg.Args, Env: environ(cfg.Env), Dir: cfg.Cwd}
+	return mcpadapter.New(env, mcpadapter.Options{
+		Connect: func(ctx context.Context, env *adapter.Env, opt mcp.Options) (mcpadapter.Upstream, error) {
+			opt.ClientInfo = mcp.ClientInfo{Name: "collet", Version: env.HostVersion}
+			c, err := mcp.Start(ctx, cmd, opt)
+			if err != nil {
+				return nil, err // and no nil *Client inside an interface
+			}
+			return c, nil
+		},
+	}), nil
+}
+
+// environ is env as a process takes it, in a fixed order.
+func environ(env map[string]string) []string {
+	list := make([]string, 0, len(env))
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func invalid(path, rule, message string) error {
+	f := failure.New(failure.InvalidArguments, failure.NotSent, "%s", message)
+	f.Problems = []failure.Problem{{Path: path, Rule: rule, Message: message}}
+	return f
+}

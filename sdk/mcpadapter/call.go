@@ -1,0 +1,182 @@
+package mcpadapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/sdk/adapter"
+	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/mcp"
+)
+
+// Call implements adapter.Server. It connects first when the upstream is gone,
+// and sends the call once, whatever becomes of it.
+func (s *server) Call(ctx context.Context, call *adapter.Call) (*adapter.Result, error) {
+	up, err := s.link.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.running.enter(call)()
+	opt := mcp.RequestOptions{
+		Meta:       orNil(call.Meta),
+		OnProgress: func(p mcp.Progress) { call.Progress(p.Done, p.Total, p.Message) },
+	}
+	var raw json.RawMessage
+	if len(call.InputResponses) == 0 && call.RequestState == "" {
+		raw, err = up.CallTool(ctx, call.Tool, orNil(call.Args), opt)
+	} else {
+		raw, err = up.Request(ctx, "tools/call", resumed(call), opt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result(raw, up.Server().Modern)
+}
+
+// resumed is the params object of a call that answers an input_required result
+// (2026-07-28, MRTR): the same call with what was asked for.
+func resumed(call *adapter.Call) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteString(`{"name":`)
+	b.Write(quoted(call.Tool))
+	b.WriteString(`,"arguments":`)
+	if len(call.Args) > 0 {
+		b.Write(call.Args)
+	} else {
+		b.WriteString("{}")
+	}
+	if len(call.InputResponses) > 0 {
+		b.WriteString(`,"inputResponses":`)
+		b.Write(call.InputResponses)
+	}
+	if call.RequestState != "" {
+		b.WriteString(`,"requestState":`)
+		b.Write(quoted(call.RequestState))
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// result reads the few members of a tools/call result that matter here; the
+// rest is the caller's. Member names count exactly, case included. Of a name
+// that occurs twice the last one counts, as it does for JSON.parse and thus for
+// most of whom the result is passed on to.
+func result(raw json.RawMessage, modern bool) (*adapter.Result, error) {
+	var isError, kind, requests, state gjson.Result
+	gjson.ParseBytes(raw).ForEach(func(name, value gjson.Result) bool {
+		switch name.Str {
+		case "isError":
+			isError = value
+		case "resultType":
+			kind = value
+		case "inputRequests":
+			requests = value
+		case "requestState":
+			state = value
+		}
+		return true
+	})
+	if !modern || kind.Type != gjson.String || kind.Str != "input_required" {
+		// Only true is true: "true" and 1 are what some servers write next to a success.
+		return &adapter.Result{JSON: raw, IsError: isError.Type == gjson.True}, nil
+	}
+	if requests.Exists() && !requests.IsObject() || state.Exists() && state.Type != gjson.String {
+		f := failure.New(failure.InvalidResult, failure.Answered,
+			"the server asks for input with inputRequests that are no object, or a requestState that is no string")
+		f.Origin = failure.OriginUpstream
+		return nil, f
+	}
+	in := &adapter.InputRequired{State: state.Str}
+	if requests.Exists() {
+		in.Requests = json.RawMessage(requests.Raw)
+	}
+	return &adapter.Result{Input: in}, nil
+}
+
+// runningCalls knows which calls are open, because a log notification does not
+// say which one it belongs to.
+type runningCalls struct {
+	mu    sync.Mutex
+	calls map[callLog]struct{}
+}
+
+// callLog is what takes a call's log records; *adapter.Call is it.
+type callLog interface {
+	Log(level slog.Level, logger string, data json.RawMessage)
+}
+
+// enter adds a call until the returned function is called.
+func (r *runningCalls) enter(c callLog) (leave func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls == nil {
+		r.calls = map[callLog]struct{}{}
+	}
+	r.calls[c] = struct{}{}
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.calls, c)
+	}
+}
+
+// only returns the call that runs when just one does, else nil.
+func (r *runningCalls) only() callLog {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.calls) != 1 {
+		return nil
+	}
+	for c := range r.calls {
+		return c
+	}
+	return nil
+}
+
+// logged takes a notifications/message. It goes to the caller when only one call
+// runs, and to the server's log when it may belong to any of several or to none.
+func (s *server) logged(params json.RawMessage) {
+	m := gjson.ParseBytes(params)
+	level, logger, data := level(m.Get("level").String()), m.Get("logger").String(), m.Get("data")
+	if c := s.running.only(); c != nil && data.Exists() {
+		c.Log(level, logger, json.RawMessage(data.Raw))
+		return
+	}
+	s.env.Log.Log(context.Background(), level, data.String(), "from", "upstream", "logger", logger)
+}
+
+// level maps MCP's levels, those of RFC 5424, to slog's four.
+func level(name string) slog.Level {
+	switch name {
+	case "debug":
+		return slog.LevelDebug
+	case "warning":
+		return slog.LevelWarn
+	case "error", "critical", "alert", "emergency":
+		return slog.LevelError
+	default: // info, notice, and what nobody has defined
+		return slog.LevelInfo
+	}
+}
+
+// orNil returns nil for what is empty: the contract's way to say that there is none.
+func orNil(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	return raw
+}
+
+// quoted is s as a JSON string, with < > & as they are.
+func quoted(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always encodes
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

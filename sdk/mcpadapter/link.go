@@ -1,0 +1,231 @@
+package mcpadapter
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// connectTimeout ends an attempt to connect that nobody ends otherwise. Whoever
+// waits for it has a deadline of its own (the host's start_timeout, a call's
+// timeout); a package runner that downloads may well need more than one of them.
+const connectTimeout = 5 * time.Minute
+
+// observer learns how the connection is. Its methods must not block.
+type observer interface {
+	connecting()
+	connected(up Upstream)
+	disconnected(why *failure.Failure)
+}
+
+// link holds the one connection to the upstream and replaces it on demand: all
+// who need it while there is none share one attempt.
+type link struct {
+	dial func(context.Context) (Upstream, error)
+	to   observer
+
+	base context.Context // ends with close
+	stop context.CancelFunc
+	work sync.WaitGroup // what close waits for: attempts, keepers, and the owner's goroutines
+
+	mu      sync.Mutex
+	up      Upstream // nil while there is none
+	attempt *attempt // nil while none runs
+	ends    ends
+	closed  bool
+}
+
+// attempt is one try to connect; up and err are set before done is closed.
+type attempt struct {
+	done chan struct{}
+	up   Upstream
+	err  *failure.Failure
+}
+
+func newLink(dial func(context.Context) (Upstream, error), to observer) *link {
+	l := &link{dial: dial, to: to}
+	l.base, l.stop = context.WithCancel(context.Background())
+	return l
+}
+
+// start begins the first attempt.
+func (l *link) start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begin()
+}
+
+// acquire returns the connection, making one when there is none. The error is a
+// failure with delivery NotSent, unless the upstream itself refused.
+func (l *link) acquire(ctx context.Context) (Upstream, error) {
+	l.mu.Lock()
+	if up := l.alive(); up != nil {
+		l.mu.Unlock()
+		return up, nil
+	}
+	a := l.attempt
+	if a == nil {
+		if f := l.refuse(); f != nil {
+			l.mu.Unlock()
+			return nil, f
+		}
+		a = l.begin()
+	}
+	l.mu.Unlock()
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+		return nil, stillConnecting(ctx)
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	return a.up, nil
+}
+
+// current returns the connection there is, or nil; it never makes one.
+func (l *link) current() Upstream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.alive()
+}
+
+// alive returns the connection unless it has ended, which its keeper may not
+// have noticed yet. The caller holds mu.
+func (l *link) alive() Upstream {
+	if l.up == nil {
+		return nil
+	}
+	select {
+	case <-l.up.Done():
+		return nil
+	default:
+		return l.up
+	}
+}
+
+// refuse says why there must be no attempt now, or nil. The caller holds mu.
+func (l *link) refuse() *failure.Failure {
+	if l.closed {
+		f := failure.New(failure.ConnectionRefused, failure.NotSent, "the adapter is closing")
+		f.Origin = failure.OriginAdapter
+		return f
+	}
+	return l.ends.refuse(time.Now())
+}
+
+// begin starts an attempt. The caller holds mu.
+func (l *link) begin() *attempt {
+	a := &attempt{done: make(chan struct{})}
+	l.attempt = a
+	l.to.connecting()
+	l.work.Go(func() { l.connect(a) })
+	return a
+}
+
+// connect carries out an attempt and, once connected, keeps watch until the
+// connection ends.
+func (l *link) connect(a *attempt) {
+	ctx, cancel := context.WithTimeout(l.base, connectTimeout)
+	up, err := l.dial(ctx)
+	cancel()
+
+	l.mu.Lock()
+	l.attempt = nil
+	a.up, a.err = up, notConnected(err)
+	if a.err != nil {
+		l.ends.add(time.Now(), a.err)
+		l.to.disconnected(a.err)
+	} else {
+		l.up = up
+		l.to.connected(up)
+	}
+	l.mu.Unlock()
+	close(a.done)
+	if a.err == nil {
+		l.keep(up)
+	}
+}
+
+// keep waits for the end of a connection and leaves nothing of it behind.
+func (l *link) keep(up Upstream) {
+	select {
+	case <-l.base.Done():
+	case <-up.Done():
+		why := ended(up.Err())
+		l.mu.Lock()
+		l.ends.add(time.Now(), why)
+		if l.up == up {
+			l.up = nil
+			// A newer attempt has reported its own state, which is not this one's.
+			if l.attempt == nil {
+				l.to.disconnected(why)
+			}
+		}
+		l.mu.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_ = up.Close(ctx) // it can only say that a process outlived SIGKILL
+}
+
+// close ends the connection and any attempt, and waits for both until ctx ends.
+func (l *link) close(ctx context.Context) error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.stop()
+	over := make(chan struct{})
+	go func() {
+		l.work.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return errors.New("close the upstream: it is still running; it ends with this process")
+	}
+}
+
+// stillConnecting is for who could not wait any longer.
+func stillConnecting(ctx context.Context) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ctx.Err()
+	}
+	f := failure.New(failure.Timeout, failure.NotSent,
+		"the server is still starting (a package runner may be downloading it); try again, or raise start_timeout")
+	f.Err = ctx.Err()
+	return f
+}
+
+// notConnected is err as a failure of whoever wanted the connection: their
+// request was never sent. An answer of the upstream stays one.
+func notConnected(err error) *failure.Failure {
+	if err == nil {
+		return nil
+	}
+	f := *failure.Classify(err)
+	if f.Delivery == failure.DeliveryUnknown {
+		f.Delivery = failure.NotSent
+	}
+	return &f
+}
+
+// ended is the reason why a connection is gone, as a failure.
+func ended(err error) *failure.Failure {
+	var f *failure.Failure
+	switch {
+	case errors.As(err, &f):
+		return notConnected(f)
+	case err == nil:
+		f = failure.New(failure.ConnectionRefused, failure.NotSent, "the server closed the connection")
+	default:
+		f = failure.New(failure.ConnectionRefused, failure.NotSent, "the server ended: %w", err)
+	}
+	f.Origin = failure.OriginUpstream
+	return f
+}

@@ -1,0 +1,133 @@
+// Package mcpadapter makes an upstream MCP server an adapter.Server: it is what
+// most plugins consist of. It connects in the background, passes tools,
+// arguments and results on as the bytes they are, reports the upstream's health
+// and changes, and connects again on demand after the upstream ended.
+//
+// It never repeats a call, never judges content, schemas or annotations, and
+// never connects again before somebody needs the server.
+package mcpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/sdk/adapter"
+	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/mcp"
+)
+
+// An adapter has 1.5 s to close (adapter.Server). A stdio upstream is given
+// stopGrace after the end of its stdin and again after SIGTERM; what is left
+// when closeTimeout ends is killed.
+const (
+	stopGrace    = 500 * time.Millisecond
+	closeTimeout = 1300 * time.Millisecond
+)
+
+// codeMethodNotFound is JSON-RPC 2.0 section 5.1.
+const codeMethodNotFound = -32601
+
+// Upstream is a connection to one MCP server; *mcp.Client is one. Its methods
+// are called from any goroutine, and their errors are failures (package failure).
+type Upstream interface {
+	Server() mcp.ServerInfo
+	ListTools(ctx context.Context) ([]json.RawMessage, error)
+	CallTool(ctx context.Context, tool string, arguments json.RawMessage, opt mcp.RequestOptions) (json.RawMessage, error)
+	Request(ctx context.Context, method string, params json.RawMessage, opt mcp.RequestOptions) (json.RawMessage, error)
+	// Done is closed when the connection has ended; Err then says why.
+	Done() <-chan struct{}
+	Err() error
+	// Close ends the connection. It may be called again, and after Done.
+	Close(ctx context.Context) error
+}
+
+// Options say how to reach the upstream.
+type Options struct {
+	// Connect opens a connection and shakes hands; ctx bounds it and ends when the
+	// adapter closes. It runs once at a time: first in New, later when a call finds
+	// the upstream gone. opt holds what the adapter needs of the client
+	// (notifications, stderr, log, times); Connect may fill in the rest, such as
+	// ClientInfo. An error that is a *failure.Failure is passed on as it is.
+	Connect func(ctx context.Context, env *adapter.Env, opt mcp.Options) (Upstream, error)
+}
+
+// New returns a server that has begun to connect and does not wait for it. It
+// is an adapter.Watcher, an adapter.Forwarder and an io.Closer too.
+func New(env *adapter.Env, opt Options) adapter.Server {
+	s := &server{env: env, relist: make(chan struct{}, 1)}
+	s.link = newLink(func(ctx context.Context) (Upstream, error) {
+		return opt.Connect(ctx, env, mcp.Options{
+			StopGrace:      stopGrace,
+			OnNotification: s.notified,
+			OnStderr:       func(line []byte) { env.Log.Info(string(line), "from", "upstream") },
+			Log:            env.Log,
+		})
+	}, s)
+	s.link.work.Go(s.watchTools)
+	s.link.start()
+	return s
+}
+
+type server struct {
+	env     *adapter.Env
+	link    *link
+	news    bulletin
+	running runningCalls
+	relist  chan struct{} // capacity 1: the list of tools may have changed
+}
+
+var (
+	_ Upstream          = (*mcp.Client)(nil)
+	_ adapter.Watcher   = (*server)(nil)
+	_ adapter.Forwarder = (*server)(nil)
+	_ adapter.Closer    = (*server)(nil)
+)
+
+// Tools implements adapter.Server. It waits for the connection within ctx.
+func (s *server) Tools(ctx context.Context) ([]adapter.Tool, error) {
+	s.news.wanted.Store(true)
+	up, err := s.link.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := s.list(ctx, up)
+	if err != nil {
+		return nil, err
+	}
+	s.news.listed(revision(tools))
+	return tools, nil
+}
+
+// list asks for all tools. Servers without any need not know the method, and
+// servers that have some need not declare it, so only asking tells.
+func (s *server) list(ctx context.Context, up Upstream) ([]adapter.Tool, error) {
+	raw, err := up.ListTools(ctx)
+	if err != nil {
+		f := failure.Classify(err)
+		if f.UpstreamCode == codeMethodNotFound && !gjson.GetBytes(up.Server().Capabilities, "tools").Exists() {
+			return nil, nil
+		}
+		return nil, err
+	}
+	tools := make([]adapter.Tool, 0, len(raw))
+	for _, definition := range raw {
+		name := gjson.GetBytes(definition, "name")
+		if name.Type != gjson.String || name.Str == "" {
+			s.env.Log.Warn("left out a tool of the upstream that has no name")
+			continue
+		}
+		tools = append(tools, adapter.Tool{Name: name.Str, Definition: definition})
+	}
+	return tools, nil
+}
+
+// Close implements io.Closer. It waits for everything that New started, for
+// 1.3 s at most.
+func (s *server) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return s.link.close(ctx)
+}
