@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,4 +103,17 @@ func dialStock(t *testing.T, cmd *exec.Cmd) (peer, *plugin.Client, *lockedBuffer
 		t.Fatal(err)
 	}
 	return raw.(peer), client, stderr
+}
+
+// address is the address that a handshake or a reattach entry names.
+func address(t *testing.T, network, addr string) net.Addr {
+	t.Helper()
+	if network == "unix" {
+		return &net.UnixAddr{Net: network, Name: addr}
+	}
+	a, err := net.ResolveTCPAddr(network, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }

@@ -151,8 +151,8 @@ func (s *service) open(ctx context.Context, env *Env, config json.RawMessage) (S
 		err = adapterFault("the open function returned neither a server nor an error")
 	}
 	if err == nil {
-		if t, ok := server.(interface{ addError() error }); ok && t.addError() != nil {
-			err = adapterFault("plugin %s is wrong: %w", s.program.description.Name, t.addError())
+		if t, ok := server.(*Tools); ok { // at once, where it is seen
+			err = t.addError()
 		}
 	}
 	if !stop() && err == nil { // the host gave up, and life is canceled

@@ -13,8 +13,9 @@ import (
 )
 
 // Tools is a Server made of functions: declare one, Add to it, return its
-// address from the open function. Add everything before returning it. A struct
-// that embeds Tools may add Close, Watch or any other optional method.
+// address from the open function. Add everything before returning it. To have
+// Close, Watch or another optional method besides, return a struct that embeds a
+// Server and put the address of the Tools there.
 type Tools struct {
 	order []string
 	tools map[string]*tool
@@ -36,8 +37,8 @@ type tool struct {
 // not be carried out and is reported as that. Any other error is the tool's own
 // answer: a result with isError and the error's text.
 //
-// A type that has no schema, or a name used twice, makes Configure fail with a
-// message for the author.
+// A type that has no schema, or a name used twice, makes everything that is asked
+// of t fail with a message for the author.
 func Add[In, Out any](t *Tools, name, description string, f func(context.Context, *Call, In) (Out, error), opts ...ToolOption) {
 	d := definition{Name: name, Description: description}
 	err := d.derive(reflect.TypeFor[In](), reflect.TypeFor[Out](), opts)
@@ -97,7 +98,7 @@ func failed(ctx context.Context, err error) (*Result, error) {
 // Tools returns the added tools in the order of their Add.
 func (t *Tools) Tools(context.Context) ([]Tool, error) {
 	if t.err != nil {
-		return nil, t.err
+		return nil, t.addError()
 	}
 	list := make([]Tool, 0, len(t.order))
 	for _, name := range t.order {
@@ -108,6 +109,9 @@ func (t *Tools) Tools(context.Context) ([]Tool, error) {
 
 // Call runs the function of one tool; NotFound when there is none of that name.
 func (t *Tools) Call(ctx context.Context, call *Call) (*Result, error) {
+	if t.err != nil {
+		return nil, t.addError()
+	}
 	tool := t.tools[call.Tool]
 	if tool == nil {
 		return nil, failure.New(failure.NotFound, failure.NotSent, "there is no tool %q", call.Tool)
@@ -115,9 +119,13 @@ func (t *Tools) Call(ctx context.Context, call *Call) (*Result, error) {
 	return tool.call(ctx, call)
 }
 
-// addError is what went wrong in Add. It is found by type assertion, so that it
-// also works for a struct that embeds Tools.
-func (t *Tools) addError() error { return t.err }
+// addError is what went wrong in Add.
+func (t *Tools) addError() error {
+	if t.err == nil {
+		return nil
+	}
+	return adapterFault("the plugin is wrong: %w", t.err)
+}
 
 // definition is the MCP tool object.
 type definition struct {
