@@ -1,0 +1,156 @@
+package mcpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/collet-dev/collet/sdk/adapter"
+	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/mcp"
+)
+
+const listChanged = "notifications/tools/list_changed"
+
+// settle lets a second pass, more than a change takes to be announced.
+func settle() {
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+// A burst of announcements costs one listing, and only a list that differs is news.
+func TestToolsChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lists := 0
+		tools := []json.RawMessage{json.RawMessage(`{"name":"a","x":1.0}`)}
+		up := newFake()
+		up.tools = func(context.Context) ([]json.RawMessage, error) { lists++; return tools, nil }
+		s, host := open(t, func(context.Context, int) (Upstream, error) { return up, nil })
+
+		s.notified(listChanged, nil)
+		settle()
+		if lists != 0 {
+			t.Errorf("%d listings before anybody wanted one", lists)
+		}
+		got, err := s.Tools(t.Context())
+		if err != nil || len(got) != 1 || got[0].Name != "a" || string(got[0].Definition) != `{"name":"a","x":1.0}` {
+			t.Fatalf("tools %+v, %v", got, err)
+		}
+		for range 100 {
+			s.notified(listChanged, nil)
+		}
+		settle()
+		if lists != 2 || len(host.changes) != 0 {
+			t.Errorf("%d listings and changes %q after a false alarm, want 2 and none", lists, host.changes)
+		}
+		tools = append(tools, json.RawMessage(`{"name":"b"}`))
+		for range 100 {
+			s.notified(listChanged, nil)
+			time.Sleep(time.Millisecond)
+		}
+		settle()
+		if lists > 4 || len(host.changes) != 1 || host.changes[0] == "" {
+			t.Errorf("%d listings and changes %q, want one change", lists, host.changes)
+		}
+	})
+}
+
+// A server that was started again may offer other tools, and says nothing of it.
+func TestToolsChangedByARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ups := []*fake{newFake(), newFake()}
+		for i, name := range []string{"old", "new"} {
+			ups[i].tools = func(context.Context) ([]json.RawMessage, error) {
+				return []json.RawMessage{json.RawMessage(`{"name":"` + name + `"}`)}, nil
+			}
+		}
+		s, host := open(t, func(_ context.Context, n int) (Upstream, error) { return ups[n], nil })
+		if _, err := s.Tools(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ups[0].die(exited)
+		synctest.Wait()
+		if _, err := s.Call(t.Context(), &adapter.Call{Tool: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		if len(host.changes) != 1 {
+			t.Errorf("changes %q, want one", host.changes)
+		}
+	})
+}
+
+// Servers need not declare tools to have some, nor know tools/list to have none.
+func TestServerWithoutTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unknown := failure.New(failure.ServerError, failure.Answered, "Method not found")
+		unknown.UpstreamCode = -32601
+		up := newFake()
+		up.tools = func(context.Context) ([]json.RawMessage, error) { return nil, unknown }
+		s, _ := open(t, func(context.Context, int) (Upstream, error) { return up, nil })
+		synctest.Wait()
+		if tools, err := s.Tools(t.Context()); err != nil || len(tools) != 0 {
+			t.Errorf("tools %v, %v", tools, err)
+		}
+		up.info.Capabilities = json.RawMessage(`{"tools":{}}`)
+		_, err := s.Tools(t.Context())
+		wantFailure(t, err, failure.ServerError, failure.Answered)
+	})
+}
+
+func TestForward(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := newFake()
+		up.info = mcp.ServerInfo{
+			ProtocolVersion: "2025-11-25", Info: json.RawMessage(`{"name":"n","version":"1"}`),
+			Capabilities: json.RawMessage(`{"prompts":{},"x":1.0}`), Instructions: "<b>",
+		}
+		up.other = func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(method + string(params)), nil
+		}
+		s, host := open(t, func(context.Context, int) (Upstream, error) { return up, nil })
+		synctest.Wait()
+		if want := []string{"prompts/list", "prompts/get"}; !slices.Equal(host.methods, want) || !slices.Equal(s.Methods(), want) {
+			t.Errorf("methods %v and %v, want %v", host.methods, s.Methods(), want)
+		}
+		if want := `{"protocolVersion":"2025-11-25","serverInfo":{"name":"n","version":"1"},"capabilities":{"prompts":{},"x":1.0},"instructions":"<b>"}`; string(host.info) != want {
+			t.Errorf("info %s", host.info)
+		}
+		got, err := s.Forward(t.Context(), &adapter.Request{Method: "prompts/get", Params: json.RawMessage(`{"name":"p"}`)})
+		if err != nil || string(got) != `prompts/get{"name":"p"}` {
+			t.Errorf("forwarded %s, %v", got, err)
+		}
+		_, err = s.Forward(t.Context(), &adapter.Request{Method: "resources/read"})
+		wantFailure(t, err, failure.NotFound, failure.NotSent)
+
+		s.notified("notifications/resources/updated", json.RawMessage(`{"uri":"u"}`))
+		s.notified("notifications/prompts/list_changed", nil)
+		s.notified("notifications/elsewhere", nil)
+		if want := []string{`notifications/resources/updated{"uri":"u"}`, "notifications/prompts/list_changed"}; !slices.Equal(host.forwarded, want) {
+			t.Errorf("forwarded %q, want %q", host.forwarded, want)
+		}
+	})
+}
+
+func TestForwardable(t *testing.T) {
+	for _, test := range []struct {
+		capabilities string
+		want         []string
+	}{
+		{``, nil},
+		{`{}`, nil},
+		{`{"tools":{},"logging":{}}`, nil},
+		{`{"resources":null,"prompts":false}`, nil},
+		{`{"resources":{}}`, []string{"resources/list", "resources/templates/list", "resources/read"}},
+		{`{"resources":{"subscribe":false}}`, []string{"resources/list", "resources/templates/list", "resources/read"}},
+		{`{"completions":{},"resources":{"subscribe":true}}`, []string{
+			"resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe", "completion/complete"}},
+	} {
+		if got := forwardable(json.RawMessage(test.capabilities)); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.capabilities, got, test.want)
+		}
+	}
+}
