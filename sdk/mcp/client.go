@@ -38,7 +38,7 @@ type Options struct {
 	// runs on the goroutine that reads, so it must not block nor make requests.
 	OnNotification func(method string, params json.RawMessage)
 	// OnStderr takes each line of the server's stderr without its newline, at most
-	// 64 KiB; the slice is valid during the call.
+	// 64 KiB; the slice is valid during the call, which must not block for long.
 	OnStderr func(line []byte)
 	Log      *slog.Logger // default: discarded
 }

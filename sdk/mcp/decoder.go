@@ -104,7 +104,7 @@ func (d *decoder) documents(b []byte) error {
 		case err == nil:
 			i = end
 		case errors.Is(err, errTruncated):
-			d.partial = append([]byte(nil), b[i:]...)
+			d.partial = b[i:len(b):len(b)]
 			d.open = balance{}
 			d.open.add(d.partial)
 			return nil
@@ -154,7 +154,7 @@ func (d *decoder) more(b []byte) error {
 	start := skipSpace(b, 0)
 	if b[start] == '{' {
 		// A whole message on a line of its own: what came before was no part of one.
-		if e, _, err := scanEnvelope(b, start); err == nil && e.version != nil {
+		if e, end, err := scanEnvelope(b, start); err == nil && e.version != nil && skipSpace(b, end) == len(b) {
 			d.dropPartial()
 			return d.documents(b)
 		}

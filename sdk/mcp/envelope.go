@@ -82,21 +82,22 @@ func parseID(value []byte) (uint64, bool) {
 	return n, n != 0
 }
 
-// parseFloatID reads 7.0 and 7e0. A float64 holds every integer up to 2^53
-// exactly, and a session does not count that far.
+// parseFloatID reads 7.0 and 7e0. A float64 holds every integer below
+// 2^53 exactly, and a session does not count that far.
 func parseFloatID(value []byte) (uint64, bool) {
 	if c := value[0]; c < '0' || c > '9' {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(value), 64)
-	if err != nil || f < 1 || f > 1<<53 || f != math.Trunc(f) {
+	if err != nil || f < 1 || f >= 1<<53 || f != math.Trunc(f) {
 		return 0, false
 	}
 	return uint64(f), true
 }
 
 // idOfBroken looks for the id of an answer that cannot be read as a whole: head
-// is how its line starts, tail how it ends (both may be the whole line). Servers
+// is how its line starts, tail how it ends (both may be the whole line, of which
+// only the end is searched). Servers
 // write the id before or after the result, so both are tried. A candidate at the
 // end counts only when it closes the message, which an "id" inside the result
 // cannot.
@@ -107,7 +108,7 @@ func idOfBroken(head, tail []byte) (uint64, bool) {
 			return parseID(e.id)
 		}
 	}
-	tail = bytes.TrimRight(tail, " \t\r\n")
+	tail = bytes.TrimRight(tail[max(0, len(tail)-keptTail):], " \t\r\n")
 	name := []byte(`"id"`)
 	for {
 		i := bytes.Index(tail, name)

@@ -24,6 +24,11 @@ import (
 var binDir string
 
 func TestMain(m *testing.M) {
+	// The test binary is also some of the peers.
+	if peer, ok := peers[os.Getenv("MCP_TEST_PEER")]; ok {
+		peer()
+		return
+	}
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -50,6 +55,16 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	return code, nil
+}
+
+// self is the command of one of the peers in this binary.
+func self(t testing.TB, peer string) Command {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Command{Path: path, Env: append(os.Environ(), "MCP_TEST_PEER="+peer)}
 }
 
 // deadline is generous: reaching it is always a failure.

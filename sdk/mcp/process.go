@@ -24,13 +24,11 @@ type Command struct {
 }
 
 const (
-	// drainAfterExit is how long output is still read after the process has
-	// exited: what it wrote is in the pipe already, but a grandchild may hold the
-	// pipe open for good.
-	drainAfterExit = 250 * time.Millisecond
-	// exitAfterEOF is how long the exit status is awaited once stdout has ended,
-	// to be able to name it.
-	exitAfterEOF = 250 * time.Millisecond
+	// endWait is how long the rest of an end is awaited once its first sign is
+	// there, in order to name it and to miss nothing: what the process wrote is in
+	// its pipes already and its status is there at once, but a grandchild may hold
+	// the pipes open, and the process may live on, for good.
+	endWait = 500 * time.Millisecond
 	// killWait bounds the wait for a process that was sent SIGKILL: only one stuck
 	// in the kernel takes longer, and nothing can be done about that.
 	killWait = 2 * time.Second
@@ -170,17 +168,22 @@ func (p *process) awaitEnd() *failure.Failure {
 	case why = <-p.broken:
 	case <-p.stdoutDone:
 	case <-p.exited:
-		// Its last answers may still be in the pipe.
-		wait(p.stdoutDone, drainAfterExit)
+	}
+	enough := time.NewTimer(endWait)
+	defer enough.Stop()
+	for _, part := range []chan struct{}{p.exited, p.stdoutDone, p.stderrDone} {
+		select {
+		case <-part:
+		case <-enough.C:
+			enough.Reset(0) // for the others, too
+		}
 	}
 	select {
 	case why = <-p.broken: // it explains an end of stdout
 	default:
 	}
-	wait(p.exited, exitAfterEOF)
 	select {
 	case <-p.exited:
-		wait(p.stderrDone, drainAfterExit)
 		if why == nil || isBrokenPipe(why) {
 			return p.endFailure("the server process ended: " + p.state)
 		}
@@ -261,16 +264,6 @@ func (p *process) waitGroup(limit time.Duration) {
 // close asks run to end; hasten cuts its graces short.
 func (p *process) close()  { p.stopOnce.Do(func() { close(p.stop) }) }
 func (p *process) hasten() { p.hurryOnce.Do(func() { close(p.hurry) }) }
-
-// wait waits for done, at most limit.
-func wait(done <-chan struct{}, limit time.Duration) {
-	t := time.NewTimer(limit)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	}
-}
 
 // pipes are the six ends of a child's standard streams. They are files, not
 // exec's own pipes, so that waiting for the process never closes an end that is

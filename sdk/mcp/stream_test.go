@@ -125,7 +125,7 @@ func TestErrorAnswers(t *testing.T) {
 	}
 }
 
-// An error without an id belongs to the only open request, and to none of two.
+// An error without an id belongs to the only open request.
 func TestErrorWithoutID(t *testing.T) {
 	c := connect(t, "errnoid")
 	f := callFails(t, c, "echo", "{}")
