@@ -80,9 +80,7 @@ func checkReach(t *table, s *Server, faulty bool) {
 	if s.Plugin == genericPlugin {
 		s.Plugin = ""
 	}
-	if strings.Contains(s.Plugin, "/") || s.Plugin == "" {
-		// A path, or none.
-	} else if strings.Trim(s.Plugin, pluginChars) != "" {
+	if !isPath(s.Plugin) && strings.Trim(s.Plugin, pluginChars) != "" {
 		t.fault("plugin", `%s is not a plugin's name; write the part of its file name after "collet-plugin-", or a path with a slash`, quote(s.Plugin))
 	}
 	processKeys := []string{"args", "cwd", "inherit_env"}
@@ -100,7 +98,7 @@ func checkReach(t *table, s *Server, faulty bool) {
 	case url:
 		refuse(processKeys, "goes with command, not with url; remove it")
 	case !faulty:
-		t.fault("", "nothing says how to reach this server; set command (a program), url (a running server) or plugin")
+		t.faultAt(t.node, t.path, "nothing says how to reach this server; set command (a program), url (a running server) or plugin")
 	}
 	if s.Plugin == "" && (t.has("command") || t.has("url")) && t.has("config") {
 		t.fault("config", "holds the settings of a named plugin; with command or url write them as args, env or headers, or set plugin")
@@ -164,24 +162,31 @@ func readRules(t *table) exposure.Rules {
 	if tools == nil {
 		return r
 	}
-	for _, pattern := range order(tools.values, tools.node) {
-		tools.checkPattern(pattern)
+	for _, pattern := range tools.perTool() {
 		r.Tools = append(r.Tools, exposure.Pattern{Pattern: pattern, Exposure: tools.exposure(pattern)})
 	}
 	return r
 }
 
-// checkPattern faults what an unquoted dot or an empty key makes of a tool's name.
-func (t *table) checkPattern(pattern string) {
-	if pattern == "" {
-		t.fault(pattern, `must be a tool's name or a pattern such as "delete_*"; it is empty`)
+// perTool are the keys of a table of tools, in file order: names and patterns.
+func (t *table) perTool() (patterns []string) {
+	for _, p := range order(t.values, t.node) {
+		switch _, isTable := t.values[p].(map[string]any); {
+		case isTable:
+			t.fault(p, `is a table; put a tool's name that holds a dot in quotes: "a.b" = ...`)
+		case p == "":
+			t.fault(p, `is no tool's name; write one, or a pattern such as "delete_*"`)
+		default:
+			patterns = append(patterns, p)
+		}
 	}
+	return patterns
 }
 
 // exposure is an exposure word, or "" when not said.
 func (t *table) exposure(key string) exposure.Exposure {
-	w := t.word(key, "", "direct", "deferred", "codemode", "hidden", "codemode-deferred")
-	if w == "" {
+	w := t.str(key)
+	if !t.isString(key) {
 		return ""
 	}
 	e, err := exposure.Parse(w)
@@ -199,8 +204,7 @@ func readConsent(t *table) Consent {
 	}
 	tools := t.table("consent")
 	var c Consent
-	for _, pattern := range order(tools.values, tools.node) {
-		tools.checkPattern(pattern)
+	for _, pattern := range tools.perTool() {
 		c.Tools = append(c.Tools, ConsentRule{pattern, tools.word(pattern, "", words...)})
 	}
 	return c

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -37,10 +38,7 @@ type expander struct {
 // noted; the error is a fault of the text itself.
 func (e *expander) expand(text string) (string, error) {
 	var b strings.Builder
-	rest, err := e.run(&b, text, 0)
-	if err == nil && rest != "" {
-		b.WriteString(rest) // unreachable: at depth 0 nothing ends the text early
-	}
+	_, err := e.run(&b, text, 0)
 	return b.String(), err
 }
 
@@ -51,12 +49,7 @@ func (e *expander) run(b *strings.Builder, text string, depth int) (string, erro
 	if depth > maxNesting {
 		return "", errNesting
 	}
-	write := func(s string) {
-		if b != nil {
-			b.WriteString(s)
-		}
-	}
-	text, err := e.tilde(text, depth, write)
+	text, err := e.tilde(b, text, depth)
 	if err != nil {
 		return "", err
 	}
@@ -69,14 +62,14 @@ func (e *expander) run(b *strings.Builder, text string, depth int) (string, erro
 		if i < 0 {
 			break
 		}
-		write(text[:i])
+		write(b, text[:i])
 		if text[i] == '}' {
 			return text[i+1:], nil
 		}
 		text = text[i+1:]
 		switch {
 		case strings.HasPrefix(text, "$"):
-			write("$")
+			write(b, "$")
 			text = text[1:]
 		case strings.HasPrefix(text, "{"):
 			if text, err = e.braced(b, text[1:], depth); err != nil {
@@ -85,7 +78,7 @@ func (e *expander) run(b *strings.Builder, text string, depth int) (string, erro
 		default:
 			n := nameLength(text)
 			if n == 0 {
-				write("$")
+				write(b, "$")
 			} else if b != nil {
 				b.WriteString(e.variable(text[:n]))
 			}
@@ -95,7 +88,7 @@ func (e *expander) run(b *strings.Builder, text string, depth int) (string, erro
 	if depth > 0 {
 		return "", errUnfinished
 	}
-	write(text)
+	write(b, text)
 	return "", nil
 }
 
@@ -126,34 +119,31 @@ func (e *expander) braced(b *strings.Builder, text string, depth int) (string, e
 }
 
 // tilde expands ~ in front of text, alone or before a slash.
-func (e *expander) tilde(text string, depth int, write func(string)) (string, error) {
+func (e *expander) tilde(b *strings.Builder, text string, depth int) (string, error) {
 	rest, ok := strings.CutPrefix(text, "~")
 	alone := rest == "" || depth > 0 && rest[0] == '}'
 	if !ok || !alone && rest[0] != '/' {
 		return text, nil
 	}
-	if e.home == "" {
+	if e.home == "" && b != nil {
 		return "", errNoHome
 	}
-	write(e.home)
+	write(b, e.home)
 	return rest, nil
+}
+
+func write(b *strings.Builder, s string) {
+	if b != nil {
+		b.WriteString(s)
+	}
 }
 
 func (e *expander) variable(name string) string {
 	v, ok := e.lookup(name)
-	if !ok {
-		e.note(name)
+	if !ok && !slices.Contains(e.unset, name) {
+		e.unset = append(e.unset, name)
 	}
 	return v
-}
-
-func (e *expander) note(name string) {
-	for _, n := range e.unset {
-		if n == name {
-			return
-		}
-	}
-	e.unset = append(e.unset, name)
 }
 
 // nameLength is the length of the longest variable name text begins with.

@@ -78,11 +78,7 @@ func writeList[E any](w *jsonWriter, path string, list []E, n *node) {
 // sign + and the underscores are gone. JSON has no infinity.
 func (w *jsonWriter) float(path string, v float64, n *node) {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
-		at := n.at()
-		w.t.l.cfg.Problems = append(w.t.l.cfg.Problems, Problem{
-			File: w.t.file, Line: at.line, Column: at.column, Server: w.t.server, Key: path,
-			Message: "inf and nan cannot be passed on as JSON; write a number, or a string if the plugin takes one",
-		})
+		w.t.faultAt(n, path, "inf and nan cannot be passed on as JSON; write a number, or a string if the plugin takes one")
 		return
 	}
 	var text string

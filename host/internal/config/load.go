@@ -16,7 +16,7 @@ import (
 // loader collects what the files say.
 type loader struct {
 	cfg  *Config
-	seen []place // every entry's name so far, of faulty entries too
+	seen map[string]place // entries so far, faulty ones too, by twinKey
 }
 
 // place is where a server's entry stands.
@@ -26,7 +26,7 @@ type place struct {
 }
 
 func newLoader() *loader {
-	return &loader{cfg: &Config{Host: defaultHost()}}
+	return &loader{cfg: &Config{Host: defaultHost()}, seen: map[string]place{}}
 }
 
 // file reads one file's bytes.
@@ -61,12 +61,12 @@ func (l *loader) file(file string, data []byte) {
 // bytes are.
 func plainText(data []byte) (string, error) {
 	if len(data) > maxFile {
-		return "", fmt.Errorf("is larger than 1 MiB; this cannot be an mcp.toml, the file is skipped")
+		return "", errors.New("is larger than 1 MiB, too large for an mcp.toml; the file is skipped")
 	}
 	utf16 := bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) ||
 		len(data) > 1 && (data[0] == 0) != (data[1] == 0) // without a mark: one half of an ASCII character is zero
 	if utf16 {
-		return "", errors.New("is UTF-16 text; save it as UTF-8, the file is skipped")
+		return "", errors.New("is UTF-16 text; save it as UTF-8; the file is skipped")
 	}
 	return string(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), nil
 }
@@ -85,8 +85,12 @@ func decode(text string) (values map[string]any, syntax *Problem) {
 	}
 	p := &Problem{Message: err.Error() + "; the file is skipped"}
 	if pe, ok := errors.AsType[toml.ParseError](err); ok {
-		p.Line, p.Column = pe.Position.Line, pe.Position.Col
-		p.Message = pe.Message + "; the file is skipped"
+		// Its line and column disagree about faults at the end of a line; the
+		// offset is right.
+		before := text[:min(max(pe.Position.Start, 0), len(text))]
+		p.Line = strings.Count(before, "\n") + 1
+		p.Column = len(before) - strings.LastIndexByte(before, '\n')
+		p.Message = strings.TrimSuffix(pe.Message, ".") + "; the file is skipped"
 	}
 	return nil, p
 }
@@ -114,13 +118,11 @@ func (l *loader) server(servers *table, server string) {
 	if err := name.CheckServer(server); err != nil {
 		servers.fault(server, "%s", err)
 	}
-	for _, other := range l.seen {
-		if name.SameServer(other.server, server) {
-			servers.fault(server, "%s", sameName(other, server))
-			break
-		}
+	if other, ok := l.seen[twinKey(server)]; ok {
+		servers.fault(server, "%s", sameName(other, server))
+	} else {
+		l.seen[twinKey(server)] = place{server, servers.file, line}
 	}
-	l.seen = append(l.seen, place{server, servers.file, line})
 
 	t := servers.table(server)
 	if t == nil {
@@ -133,6 +135,12 @@ func (l *loader) server(servers *table, server string) {
 	s.Name, s.File, s.Line, s.at = server, t.file, line, t.node
 	s.Dir = directory(t.file)
 	l.cfg.Servers = append(l.cfg.Servers, s)
+}
+
+// twinKey is equal for two names exactly when name.SameServer says so; a look-up
+// in place of comparing every pair.
+func twinKey(server string) string {
+	return strings.ReplaceAll(strings.ToLower(server), "-", "_")
 }
 
 func sameName(other place, server string) string {

@@ -23,6 +23,7 @@ type Resolver struct {
 	Home string
 	// Command runs a script with a shell in dir and returns its standard output.
 	// It bounds the time. Its error must not hold what the script printed.
+	// Without it a value that is a command is an error.
 	Command func(ctx context.Context, script, dir string) (string, error)
 }
 
@@ -203,6 +204,9 @@ func (x *resolution) secret(f field, text string) string {
 		return "!" + x.plain(f, script[1:])
 	}
 	x.commands = true
+	if x.r.Command == nil {
+		x.fail(f, errors.New("is a command, and commands cannot be run here"))
+	}
 	if x.dry || x.fault != nil {
 		return ""
 	}

@@ -22,13 +22,15 @@ type table struct {
 	node         *node
 }
 
-// fault reports what is wrong with key, or with the table itself when key is "".
-// The format goes on after "servers.github.timeout: ".
+// fault reports what is wrong with key. The format goes on after
+// "servers.github.timeout: ".
 func (t *table) fault(key, format string, args ...any) {
-	at, path := t.node.at(), t.path
-	if key != "" {
-		at, path = t.node.key(key).at(), joinKey(t.path, key)
-	}
+	t.faultAt(t.node.key(key), joinKey(t.path, key), format, args...)
+}
+
+// faultAt reports what is wrong with the value that n describes.
+func (t *table) faultAt(n *node, path, format string, args ...any) {
+	at := n.at()
 	t.l.cfg.Problems = append(t.l.cfg.Problems, Problem{
 		File: t.file, Line: at.line, Column: at.column,
 		Server: t.server, Key: path, Message: fmt.Sprintf(format, args...),
@@ -84,6 +86,8 @@ func typeOf(v any) string {
 		return "a datetime"
 	case map[string]any:
 		return "a table"
+	case []map[string]any:
+		return "an array of tables"
 	}
 	return "an array"
 }
@@ -130,7 +134,7 @@ func (t *table) boolean(key string, unsaid bool) bool {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		t.wrongType(key, "true or false", "write it without quotes")
+		t.wrongType(key, "true or false", "write the word without quotes")
 		return unsaid
 	}
 	return b
@@ -190,7 +194,8 @@ func (t *table) strs(key string) []string {
 	for i, v := range list {
 		s, ok := v.(string)
 		if !ok {
-			t.elementFault(key, i, v)
+			t.faultAt(t.node.key(key).elem(i), fmt.Sprintf("%s[%d]", joinKey(t.path, key), i),
+				"must be a string, not %s; put it in quotes", typeOf(v))
 			return nil
 		}
 		out = append(out, s)
@@ -198,21 +203,11 @@ func (t *table) strs(key string) []string {
 	return out
 }
 
-// elementFault faults an element of an array that is no string, at its own place.
-func (t *table) elementFault(key string, i int, v any) {
-	at := t.node.key(key).elem(i).at()
-	t.l.cfg.Problems = append(t.l.cfg.Problems, Problem{
-		File: t.file, Line: at.line, Column: at.column, Server: t.server,
-		Key:     fmt.Sprintf("%s[%d]", joinKey(t.path, key), i),
-		Message: "must be a string, not " + typeOf(v) + "; put it in quotes",
-	})
-}
-
 // strMap is a table of strings. A number or boolean in it is a fault, never
 // turned into text: 0x1F, 1_000 and 1.0 have more than one.
 func (t *table) strMap(key string) map[string]string {
 	if _, ok := t.values[key].(map[string]any); t.has(key) && !ok {
-		t.wrongType(key, "a table of strings", key+` = { NAME = "value" }`)
+		t.wrongType(key, "a table of strings", "write "+key+` = { NAME = "value" }`)
 		return nil
 	}
 	sub := t.table(key)
