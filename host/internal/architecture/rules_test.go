@@ -1,0 +1,151 @@
+package architecture
+
+// allowed says which packages of this repository each package may import, and
+// why. It is exactly what the code does: an import without a line here fails the
+// test, and so does a line without an import. Tests may import more, see
+// TestEveryone. Paths are relative to the repository.
+var allowed = map[string]map[string]string{
+	"sdk/adapter": {
+		"sdk/adapterpb/v1":  "it serves the contract",
+		"sdk/describe":      "it says what the plugin is",
+		"sdk/failure":       "errors of authors become failures on the wire",
+		"sdk/internal/wire": "cookie, lease and limits are shared with sdk/launch",
+	},
+	"sdk/adapterpb/v1": {},
+	"sdk/describe":     {},
+	"sdk/failure": {
+		"sdk/adapterpb/v1": "a failure travels as a detail of the contract",
+	},
+	"sdk/internal/wire": {},
+	"sdk/launch": {
+		"sdk/adapterpb/v1":  "it hands out the client of the contract",
+		"sdk/describe":      "it reads what a plugin says of itself",
+		"sdk/failure":       "a process that does not start is a failure",
+		"sdk/internal/wire": "cookie, lease and limits are shared with sdk/adapter",
+	},
+	"sdk/mcp": {
+		"sdk/failure":       "what went wrong on the wire, with delivery",
+		"sdk/internal/wire": "an upstream's line has the limit of a message",
+	},
+	"sdk/mcpadapter": {
+		"sdk/adapter": "it implements adapter.Server",
+		"sdk/failure": "it passes failures on with their delivery",
+		"sdk/mcp":     "the upstream is an MCP client",
+	},
+	"sdk/examples/hello": {
+		"sdk/adapter": "the one package an author needs",
+	},
+	"sdk/internal/testadapter": {
+		"sdk/adapterpb/v1":  "it breaks the contract on purpose, below sdk/adapter",
+		"sdk/internal/wire": "it has to get the cookie right first",
+	},
+	"sdk/internal/faultserver": {},
+
+	"plugins/mcp": {
+		"sdk/adapter":    "it is a plugin",
+		"sdk/failure":    "a config it cannot serve is a failure with a problem",
+		"sdk/mcp":        "it starts MCP servers",
+		"sdk/mcpadapter": "it serves them",
+	},
+
+	"host": {
+		"host/internal/call":     "every call is the pipeline's",
+		"host/internal/catalog":  "what it lists",
+		"host/internal/config":   "it reads mcp.toml",
+		"host/internal/exposure": "who may see what it lists",
+		"host/internal/hub":      "it owns the servers",
+		"host/internal/name":     "patterns and near misses of queries",
+		"host/internal/plugins":  "it says where plugins are looked for",
+		"host/internal/server":   "states and failures of servers are part of its answers",
+	},
+	"host/internal/architecture": {},
+	"host/internal/call": {
+		"host/internal/catalog":  "the tool it calls, with its compiled schemas",
+		"host/internal/config":   "timeouts and retry of the tool's server",
+		"host/internal/exposure": "whether this caller may call",
+		"host/internal/name":     "the split of a canonical name",
+		"host/internal/server":   "the step that reaches the adapter",
+		"sdk/failure":            "every error it returns is one",
+	},
+	"host/internal/catalog": {
+		"host/internal/name":   "canonical and wire names of tools",
+		"host/internal/schema": "tools carry compiled schemas",
+	},
+	"host/internal/cli": {
+		"host":                       "the CLI is a face of the public API",
+		"host/internal/cli/rawjson":  "the --json envelope",
+		"host/internal/cli/terminal": "colour, width and the spinner",
+		"sdk/failure":                "exit codes follow from classes",
+	},
+	"host/internal/cli/argument": {
+		"host/internal/cli/rawjson": "arguments are written, not encoded",
+		"sdk/failure":               "a bad argument has a problem with a pointer",
+	},
+	"host/internal/cli/content":  {},
+	"host/internal/cli/rawjson":  {},
+	"host/internal/cli/terminal": {},
+	"host/internal/config": {
+		"host/internal/exposure": "exposure words and patterns are parsed as they are read",
+		"host/internal/name":     "the grammar of server names, and the nearest valid key",
+	},
+	"host/internal/exposure": {
+		"host/internal/name": "patterns match names",
+	},
+	"host/internal/hub": {
+		"host/internal/catalog":  "it merges the catalogs of all servers",
+		"host/internal/config":   "which servers there are",
+		"host/internal/exposure": "a catalog has its exposures",
+		"host/internal/name":     "it routes by name",
+		"host/internal/server":   "it owns them",
+		"sdk/failure":            "why a server is missing",
+	},
+	"host/internal/logfile": {},
+	"host/internal/name":    {},
+	"host/internal/plugins": {
+		"host/internal/name": "near misses of a plugin's name",
+		"sdk/describe":       "descriptions are cached",
+		"sdk/failure":        "a plugin that is missing is a failure",
+		"sdk/launch":         "describing means running it",
+	},
+	"host/internal/schema": {
+		"host/internal/name": "near misses of a property's name",
+		"sdk/failure":        "what breaks a rule is a failure.Problem",
+	},
+	"host/internal/server": {
+		"host/internal/catalog": "it turns listed tools into its part of the catalog",
+		"host/internal/config":  "its settings",
+		"host/internal/logfile": "the server's log",
+		"host/internal/plugins": "it finds and describes its plugin",
+		"host/internal/schema":  "the plugin's config schema",
+		"sdk/adapterpb/v1":      "it speaks the contract",
+		"sdk/describe":          "the plugin's own defaults",
+		"sdk/failure":           "why a server or a call failed",
+		"sdk/launch":            "it starts the adapter",
+	},
+}
+
+// restricted says who alone may import a package from outside, tests apart, and
+// why. A name stands for itself and what lies below it; an importer only with /...
+var restricted = map[string]struct {
+	importers []string
+	why       string
+}{
+	"github.com/hashicorp/go-plugin": {
+		[]string{"sdk/adapter", "sdk/hook", "sdk/launch", "sdk/internal/testadapter"},
+		"the process boundary lies in the SDK alone",
+	},
+	"github.com/santhosh-tekuri/jsonschema": {
+		[]string{"host/internal/schema"}, "schemas of strangers are compiled within bounds, in one place",
+	},
+	"github.com/BurntSushi/toml": {[]string{"host/internal/config"}, "mcp.toml is read in one place"},
+	"github.com/spf13/cobra":     {[]string{"host/internal/cli/..."}, "commands are the CLI's"},
+	"golang.org/x/term":          {[]string{"host/internal/cli/..."}, "only the CLI knows of terminals"},
+	"github.com/adrg/xdg":        {[]string{"host", "host/internal/cli/..."}, "directories are decided at the edge and handed in"},
+}
+
+// pure packages reach none of these, not even through what they import.
+var (
+	pure      = []string{"host/internal/name", "host/internal/exposure", "host/internal/config"}
+	impure    = []string{"net", "net/http", "os/exec", "os/signal", "google.golang.org/grpc"}
+	withFiles = []string{"host/internal/config"} // the others do not import os either
+)
