@@ -29,7 +29,7 @@ const sdkPath = "github.com/collet-dev/collet/sdk"
 // program is one plugin: Main's arguments without its type parameter.
 type program struct {
 	description describe.Description
-	schema      *jsonschema.Schema // of the config; nil when it could not be read
+	schema      *jsonschema.Schema // of the config; nil when only a host can read it
 	open        func(ctx context.Context, env *Env, config json.RawMessage) (Server, error)
 }
 
@@ -59,12 +59,16 @@ func newProgram[C any](info Info, open func(context.Context, *Env, C) (Server, e
 		if err != nil {
 			return nil, fmt.Errorf("adapter %s: no schema for the config type %s: %w", info.Name, reflect.TypeFor[C](), err)
 		}
-		if p.description.ConfigSchema, err = encode(s); err != nil {
+		if p.description.ConfigSchema, err = encodeSchema(s); err != nil {
 			return nil, fmt.Errorf("adapter %s: encode the schema of the config type %s: %w", info.Name, reflect.TypeFor[C](), err)
 		}
 		p.schema = s
-	} else if err := json.Unmarshal(info.ConfigSchema, &p.schema); err != nil {
-		return nil, fmt.Errorf("adapter %s: Info.ConfigSchema is not a JSON Schema: %w", info.Name, err)
+	} else {
+		s, err := readSchema(info.ConfigSchema)
+		if err != nil {
+			return nil, fmt.Errorf("adapter %s: Info.ConfigSchema: %w", info.Name, err)
+		}
+		p.schema = s
 	}
 	p.open = func(ctx context.Context, env *Env, raw json.RawMessage) (Server, error) {
 		cfg, problems := decode[C](raw)

@@ -1,8 +1,11 @@
 package adapter
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -69,6 +72,75 @@ func tidy(s *jsonschema.Schema) {
 	}
 	tidy(s.Items)
 	tidy(s.AdditionalProperties)
+}
+
+// anything stands for an empty schema until the schema is text. As text it cannot
+// occur elsewhere: inside a JSON string its quotes would be escaped.
+const anything = `{"$comment":"collet: anything"}`
+
+// encodeSchema writes s the way collet passes JSON on. jsonschema-go writes a
+// property that may be anything as true, which clients that expect an object
+// there refuse; and it escapes <, > and & in descriptions.
+func encodeSchema(s *jsonschema.Schema) (json.RawMessage, error) {
+	c := s.CloneSchemas()
+	markEmpty(c)
+	raw, err := encode(c)
+	if err != nil {
+		return nil, err
+	}
+	return unescapeHTML(bytes.ReplaceAll(raw, []byte(anything), []byte("{}"))), nil
+}
+
+func markEmpty(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	for _, p := range s.Properties {
+		markEmpty(p)
+	}
+	markEmpty(s.AdditionalProperties)
+	markEmpty(s.Items)
+	for _, p := range append(slices.Collect(maps.Values(s.Properties)), s.Items) {
+		if p != nil && reflect.ValueOf(*p).IsZero() {
+			p.Comment = "collet: anything"
+		}
+	}
+}
+
+// unescapeHTML undoes what json.Marshal does to <, > and & inside strings.
+func unescapeHTML(raw []byte) []byte {
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' || i+1 == len(raw) {
+			out = append(out, raw[i])
+			continue
+		}
+		switch {
+		case bytes.HasPrefix(raw[i:], []byte(`\u003c`)):
+			out, i = append(out, '<'), i+5
+		case bytes.HasPrefix(raw[i:], []byte(`\u003e`)):
+			out, i = append(out, '>'), i+5
+		case bytes.HasPrefix(raw[i:], []byte(`\u0026`)):
+			out, i = append(out, '&'), i+5
+		default: // also keeps an escaped backslash and what follows it apart
+			out, i = append(out, raw[i], raw[i+1]), i+1
+		}
+	}
+	return out
+}
+
+// readSchema reads a schema that an author wrote. One that is JSON but holds what
+// jsonschema-go cannot represent, such as a bound beyond an int, is nil: it is
+// sent as it is, and checked by the host alone.
+func readSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
+	if !json.Valid(raw) || !isObject(raw) {
+		return nil, errors.New("the schema is not a JSON object")
+	}
+	var s *jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, nil
+	}
+	return s, nil
 }
 
 // markSecrets sets "x-collet-secret" on the properties of s whose fields carry

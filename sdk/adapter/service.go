@@ -146,7 +146,11 @@ func (s *service) start(r *running) bool {
 func (s *service) open(ctx context.Context, env *Env, config json.RawMessage) (Server, error) {
 	life, cancel := context.WithCancel(s.life)
 	stop := context.AfterFunc(ctx, cancel)
-	server, err := s.program.open(life, env, config)
+	var server Server
+	err := s.guard("open", func() (err error) {
+		server, err = s.program.open(life, env, config)
+		return err
+	})
 	if err == nil && server == nil {
 		err = adapterFault("the open function returned neither a server nor an error")
 	}

@@ -179,7 +179,7 @@ func (d *definition) derive(in, out reflect.Type, opts []ToolOption) error {
 		return fmt.Errorf("result %s: %w", out, err)
 	}
 	if s != nil {
-		if d.OutputSchema, err = encode(s); err != nil {
+		if d.OutputSchema, err = encodeSchema(s); err != nil {
 			return fmt.Errorf("result %s: %w", out, err)
 		}
 	}
@@ -189,7 +189,9 @@ func (d *definition) derive(in, out reflect.Type, opts []ToolOption) error {
 func (d *definition) deriveInput(in reflect.Type) error {
 	if d.rawSchema != nil {
 		d.InputSchema = d.rawSchema
-		return json.Unmarshal(d.rawSchema, &d.schema)
+		var err error
+		d.schema, err = readSchema(d.rawSchema)
+		return err
 	}
 	s, err := objectSchema(in)
 	if err != nil {
@@ -199,7 +201,7 @@ func (d *definition) deriveInput(in reflect.Type) error {
 		f(s)
 	}
 	d.schema = s
-	d.InputSchema, err = encode(s)
+	d.InputSchema, err = encodeSchema(s)
 	return err
 }
 
