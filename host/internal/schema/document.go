@@ -77,6 +77,7 @@ type document struct {
 	unique    bool            // whether uniqueItems occurs
 	referred  map[string]bool // pointers that references lead to
 	below     int             // bytes below those
+	searches  int             // parts of embedded resources, and references to anchors at five times the cost
 }
 
 // inspect takes a decoded schema apart and changes it to what the library reads as
@@ -114,6 +115,9 @@ func inspect(value any) (*document, error) {
 		if err := d.follow(d.order[i]); err != nil {
 			return nil, err
 		}
+	}
+	if d.searches*len(d.order) > maxSearch {
+		return nil, errors.New("the schema is too costly: it has too many parts with names of their own ($id, $anchor)")
 	}
 	return d, nil
 }
@@ -191,6 +195,9 @@ func (d *document) walk(value any, pointer string, parent *node, keyword string)
 	d.dropNulls(n)
 	if err := d.identify(n); err != nil {
 		return err
+	}
+	if n.resource.pointer != "" {
+		d.searches++
 	}
 	if err := d.prepare(n); err != nil {
 		return err

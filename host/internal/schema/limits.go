@@ -17,13 +17,14 @@ import (
 // a few thousand sub-schemas; the work of compiling grows with the square of their
 // number in the library.
 const (
-	maxSize        = 1 << 20 // bytes of the schema
-	maxSchemaDepth = 128     // nested containers, about 60 levels of properties
-	maxSchemas     = 6_000   // sub-schemas
-	maxExpansion   = 20_000  // schemas that one value is checked against
-	maxChain       = 64      // references and combinations followed for one value
-	maxProgram     = 100_000 // instructions of all patterns together
-	maxReferred    = 4 << 20 // bytes below all targets of references, which the library may read once more each
+	maxSize        = 1 << 20   // bytes of the schema
+	maxSchemaDepth = 128       // nested containers, about 60 levels of properties
+	maxSchemas     = 5_000     // sub-schemas
+	maxExpansion   = 20_000    // schemas that one value is checked against
+	maxChain       = 64        // references and combinations followed for one value
+	maxProgram     = 40_000    // instructions of all patterns together
+	maxSearch      = 5_000_000 // steps that the library takes to find resources and anchors, which it searches for one by one
+	maxReferred    = 4 << 20   // bytes below all targets of references, which the library may read once more each
 )
 
 // Bounds on values.
@@ -69,7 +70,7 @@ func (m *meter) Compile(jsonschema.CompilerContext, map[string]any) (jsonschema.
 
 // Validate panics with errOvertime when the time is over; run recovers it.
 func (m *meter) Validate(jsonschema.ValidationContext, any) error {
-	if m.steps++; m.steps%16 == 0 && time.Now().After(m.deadline) {
+	if m.steps++; m.steps%4 == 0 && time.Now().After(m.deadline) {
 		panic(errOvertime)
 	}
 	return nil

@@ -63,6 +63,7 @@ func (d *document) resolve(n *node, ref string) (*node, error) {
 			return nil, fmt.Errorf("its reference %q at %q leads nowhere", clip(ref), n.pointer)
 		}
 		pointer = at
+		d.searches += 5
 	}
 	value, ok := lookup(d.root, pointer)
 	if !ok {

@@ -165,7 +165,7 @@ func compileReason(err error) error {
 	if known, ok := errors.AsType[*jsonschema.SchemaError](err); ok && known.Err != nil {
 		err = known.Err
 	}
-	return fmt.Errorf("the schema cannot be compiled: %s", clip(err.Error()))
+	return fmt.Errorf("the schema cannot be compiled: %s", clip(strings.TrimPrefix(err.Error(), "jsonschema: ")))
 }
 
 // run validates one value within a time.

@@ -101,7 +101,17 @@ func TestUncheckedSchemas(t *testing.T) {
 	}
 	overlap.WriteString(`"z":{}},"x":` + strings.Repeat(`{"a":`, 100) + `{"description":"` + strings.Repeat("x", 100_000) + `"}` + strings.Repeat(`}`, 100) + `}`)
 
+	many := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(strings.ReplaceAll(format, "#N", fmt.Sprint(i)) + ",")
+		}
+		return b.String()
+	}
+
 	for _, c := range []struct{ what, schema, says string }{
+		{"many resources", `{"$defs":{` + many(4000, `"d#N":{"$id":"x#N"}`) + `"z":{}}}`, "names of their own"},
+		{"many anchors", `{"allOf":[` + many(2000, `{"$anchor":"a#N"}`) + many(2000, `{"$ref":"#a#N"}`) + `{}]}`, "names of their own"},
 		{"nothing", ``, "there is no schema"},
 		{"null", `null`, "null"},
 		{"number", `7`, "a number"},
