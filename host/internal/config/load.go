@@ -90,9 +90,20 @@ func decode(text string) (values map[string]any, syntax *Problem) {
 		before := text[:min(max(pe.Position.Start, 0), len(text))]
 		p.Line = strings.Count(before, "\n") + 1
 		p.Column = len(before) - strings.LastIndexByte(before, '\n')
-		p.Message = strings.TrimSuffix(pe.Message, ".") + "; the file is skipped"
+		p.Message = hideValue(strings.TrimSuffix(pe.Message, ".")) + "; the file is skipped"
 	}
 	return nil, p
+}
+
+// hideValue leaves out what the library quotes between double quotes: the value
+// it could not read, which may be a secret whose quotes were forgotten. A single
+// character, as in "found 'x' instead", stays.
+func hideValue(message string) string {
+	first, last := strings.IndexByte(message, '"'), strings.LastIndexByte(message, '"')
+	if last-first <= 2 {
+		return message
+	}
+	return message[:first+1] + "..." + message[last:]
 }
 
 // document reads the top level of a file.
