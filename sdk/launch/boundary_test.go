@@ -113,8 +113,7 @@ func TestSpecIsNotTouched(t *testing.T) {
 	env := make([]string, len(s.Env), len(s.Env)+32)
 	copy(env, s.Env)
 	s.Env = env
-	start := startSpec(t, s)
-	_ = start
+	startSpec(t, s)
 	if extra := env[:cap(env)][len(env)]; extra != "" {
 		t.Errorf("Start appended %q to Spec.Env", extra)
 	}

@@ -42,8 +42,8 @@ func diagnose(path string) string {
 	return diagnoseFormat(f, runtime.GOOS, runtime.GOARCH)
 }
 
-// binary is what a file's header says of where it runs.
-type binary struct {
+// program is what a file's header says of where it runs.
+type program struct {
 	format, system, arch string
 	loader               string // the dynamic loader it asks for
 }
@@ -76,7 +76,7 @@ func diagnoseFormat(f io.ReaderAt, goos, goarch string) string {
 
 // readBinary reads the header; of a Mach-O file for several machines it reports
 // goarch when that is among them.
-func readBinary(f io.ReaderAt, goarch string) (binary, bool) {
+func readBinary(f io.ReaderAt, goarch string) (program, bool) {
 	if file, err := elf.NewFile(f); err == nil {
 		arch := map[elf.Machine]string{
 			elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64", elf.EM_386: "386", elf.EM_ARM: "arm", elf.EM_RISCV: "riscv64",
@@ -91,7 +91,7 @@ func readBinary(f io.ReaderAt, goarch string) (binary, bool) {
 		if arch == "" {
 			arch = file.Machine.String()
 		}
-		b := binary{format: "ELF", system: "Linux", arch: arch}
+		b := program{format: "ELF", system: "Linux", arch: arch}
 		for _, prog := range file.Progs {
 			if prog.Type == elf.PT_INTERP && prog.Filesz < 4096 {
 				name := make([]byte, prog.Filesz)
@@ -103,7 +103,7 @@ func readBinary(f io.ReaderAt, goarch string) (binary, bool) {
 		return b, true
 	}
 	if fat, err := macho.NewFatFile(f); err == nil {
-		b := binary{format: "Mach-O", system: "macOS"}
+		b := program{format: "Mach-O", system: "macOS"}
 		for _, arch := range fat.Arches {
 			if b.arch == "" || machoArch(arch.Cpu) == goarch {
 				b.arch = machoArch(arch.Cpu)
@@ -112,7 +112,7 @@ func readBinary(f io.ReaderAt, goarch string) (binary, bool) {
 		return b, true
 	}
 	if file, err := macho.NewFile(f); err == nil {
-		return binary{format: "Mach-O", system: "macOS", arch: machoArch(file.Cpu)}, true
+		return program{format: "Mach-O", system: "macOS", arch: machoArch(file.Cpu)}, true
 	}
 	if file, err := pe.NewFile(f); err == nil {
 		arch := map[uint16]string{
@@ -121,9 +121,9 @@ func readBinary(f io.ReaderAt, goarch string) (binary, bool) {
 		if arch == "" {
 			arch = fmt.Sprintf("machine %#x", file.Machine)
 		}
-		return binary{format: "PE", system: "Windows", arch: arch}, true
+		return program{format: "PE", system: "Windows", arch: arch}, true
 	}
-	return binary{}, false
+	return program{}, false
 }
 
 func machoArch(cpu macho.Cpu) string {

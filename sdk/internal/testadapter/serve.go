@@ -185,6 +185,9 @@ var tools = map[string]call{
 	},
 	"stop": func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
 		stopSelf()
+		// Other threads run on for some microseconds; the answer must not be among
+		// what they do.
+		time.Sleep(100 * time.Millisecond)
 		return text("stopped")
 	},
 	"big": func(_ *served, req *adapterpb.CallToolRequest, _ grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {

@@ -1,0 +1,121 @@
+//go:build unix
+
+package launch
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Every place that a system or a user may have for sockets, and one that works.
+func TestSocketDirectories(t *testing.T) {
+	long := filepath.Join("/tmp", strings.Repeat("x", 90)) // MkdirTemp and TempDir would use it
+	t.Cleanup(func() { _ = os.RemoveAll(long) })
+	if err := os.MkdirAll(long, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	short, err := os.MkdirTemp("/tmp", "xdg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(short) })
+	own := "/tmp/collet-" + strconv.Itoa(os.Getuid())
+	for _, test := range []struct{ name, runtimeDir, tmpDir, want string }{
+		{"XDG_RUNTIME_DIR", short, "/tmp", short + "/collet"},
+		{"unset", "", "/tmp", own},
+		{"long TMPDIR", "", long + "/" + strings.Repeat("y", 24), own},
+		{"long XDG_RUNTIME_DIR", long, "/tmp", own},
+		{"missing XDG_RUNTIME_DIR", "/proc/nowhere", "/tmp", own},
+		{"relative XDG_RUNTIME_DIR", "run", "/tmp", own},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("XDG_RUNTIME_DIR", test.runtimeDir)
+			t.Setenv("TMPDIR", test.tmpDir)
+			old := unix.Umask(0)
+			defer unix.Umask(old)
+			p := start(t, "")
+			dir := p.runner.socketDir
+			if filepath.Dir(filepath.Dir(dir)) != test.want {
+				t.Errorf("sockets are in %s, want %s", dir, test.want)
+			}
+			for _, private := range []string{dir, filepath.Dir(dir), test.want} {
+				if info, err := os.Stat(private); err != nil || info.Mode().Perm() != 0o700 {
+					t.Errorf("%s: %v, %v", private, info.Mode(), err)
+				}
+			}
+			if _, err := p.ServeHost(&testHost{}); err != nil {
+				t.Error(err)
+			}
+			if err := p.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(filepath.Dir(dir)); !os.IsNotExist(err) {
+				t.Errorf("%s is left (%v)", filepath.Dir(dir), err)
+			}
+		})
+	}
+}
+
+func TestSocketDirectoryErrors(t *testing.T) {
+	base := t.TempDir()
+	long := filepath.Join(base, strings.Repeat("x", maxSocketDir))
+	file := filepath.Join(base, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := makeSocketDir([]string{long, file})
+	if err == nil {
+		t.Fatal("made a directory")
+	}
+	for _, text := range []string{long, "at most 65", file} {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("the error lacks %q: %v", text, err)
+		}
+	}
+	link := filepath.Join("/tmp", "launch-link-"+strconv.Itoa(os.Getpid()))
+	if err := os.Symlink(base, link); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(link) })
+	if dir, err := makeSocketDir([]string{link}); err == nil {
+		dir.remove()
+		t.Error("followed somebody's symbolic link")
+	}
+}
+
+// A directory is removed when nobody holds its lock, whatever its name.
+func TestSweepDead(t *testing.T) {
+	base, err := os.MkdirTemp("/tmp", "sweep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(base) })
+	dead := filepath.Join(base, "1") // pid 1 lives, and made no such directory
+	if err := os.MkdirAll(filepath.Join(dead, "plugin-dir1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	first, err := lockDirIn(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := lockDirIn(base) // as a host with our pid in another container
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.path == second.path {
+		t.Errorf("two hosts share %s", first.path)
+	}
+	if _, err := os.Stat(dead); !os.IsNotExist(err) {
+		t.Errorf("the dead host's directory: %v", err)
+	}
+	if _, err := os.Stat(first.path); err != nil {
+		t.Error(err)
+	}
+	first.remove()
+	second.remove()
+}
