@@ -1,0 +1,124 @@
+package argument
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Parameter is one declared argument of a tool, for a person to read.
+type Parameter struct {
+	Name        string
+	Type        string // "string", "string[]", "integer|null", "any"
+	Required    bool
+	Enum        []string // the allowed values as JSON, nil when any will do
+	Default     string   // as JSON, empty when there is none
+	Description string
+}
+
+// Parameters lists what a tool's input schema declares, in its own order.
+func Parameters(inputSchema json.RawMessage) []Parameter {
+	root := gjson.ParseBytes(inputSchema)
+	top := schema{root: root, part: root}
+	var (
+		list []Parameter
+		seen = make(map[string]bool)
+	)
+	top.each(0, func(name string, s schema, required bool) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		p := Parameter{
+			Name:        name,
+			Type:        s.typeName(0),
+			Required:    required,
+			Description: s.first("description").String(),
+			Default:     s.first("default").Raw,
+		}
+		if enum := s.first("enum"); enum.IsArray() {
+			for _, v := range enum.Array() {
+				p.Enum = append(p.Enum, v.Raw)
+			}
+		} else if c := s.first("const"); c.Exists() {
+			p.Enum = []string{c.Raw}
+		}
+		list = append(list, p)
+	})
+	return list
+}
+
+// each visits the declared members, those behind references and allOf included.
+func (s schema) each(depth int, visit func(name string, s schema, required bool)) {
+	if depth > maxDepth {
+		return
+	}
+	required := make(map[string]bool)
+	for _, name := range s.part.Get("required").Array() {
+		required[name.String()] = true
+	}
+	s.part.Get("properties").ForEach(func(name, part gjson.Result) bool {
+		visit(name.String(), s.at(part), required[name.String()])
+		return true
+	})
+	if target, ok := s.target(); ok {
+		target.each(depth+1, visit)
+	}
+	for _, m := range s.part.Get("allOf").Array() {
+		s.at(m).each(depth+1, visit)
+	}
+}
+
+// first returns a keyword of the schema, or of what it refers to.
+func (s schema) first(keyword string) gjson.Result {
+	for range maxDepth {
+		if v := s.part.Get(keyword); v.Exists() {
+			return v
+		}
+		target, ok := s.target()
+		if !ok {
+			break
+		}
+		s = target
+	}
+	return gjson.Result{}
+}
+
+func (s schema) typeName(depth int) string {
+	set := s.kinds(depth)
+	if set == kindArray && depth < maxDepth {
+		if items := s.items(0); items.part.Exists() {
+			name := items.typeName(depth + 1)
+			if strings.Contains(name, "|") {
+				name = "(" + name + ")"
+			}
+			return name + "[]"
+		}
+	}
+	return set.String()
+}
+
+// String names a set: "string", "integer|null", "any".
+func (k kinds) String() string {
+	if k == anyKind {
+		return "any"
+	}
+	var names []string
+	for _, n := range []struct {
+		set  kinds
+		name string
+	}{
+		{kindString, "string"}, {kindNumber, "number"}, {kindInteger, "integer"}, {kindBoolean, "boolean"},
+		{kindArray, "array"}, {kindObject, "object"}, {kindNull, "null"},
+	} {
+		if k&n.set == n.set {
+			names = append(names, n.name)
+			k &^= n.set
+		}
+	}
+	if k == kindFraction { // an enum of fractions only
+		names = append(names, "number")
+	}
+	return strings.Join(names, "|")
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+)
+
+func newCmdConfig(f *Factory) *cobra.Command {
+	return group("config <command>", "Check the configuration", "  collet config check --config mcp.toml",
+		newCmdConfigCheck(f, nil))
+}
+
+type configCheckOptions struct {
+	Streams *terminal.Streams
+	Host    func(context.Context) (openHost, error)
+}
+
+func newCmdConfigCheck(f *Factory, runF func(context.Context, *configCheckOptions) error) *cobra.Command {
+	opts := &configCheckOptions{Streams: f.Streams, Host: f.openSilently}
+	return &cobra.Command{
+		Use:   "check",
+		Short: "List what is wrong with the configuration; exit 3 if anything is",
+		Args:  exactly(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return configCheckRun(cmd.Context(), opts)
+		},
+	}
+}
+
+func configCheckRun(ctx context.Context, opts *configCheckOptions) error {
+	h, err := opts.Host(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	problems := h.Problems()
+	for _, p := range problems {
+		if _, err := fmt.Fprintln(opts.Streams.Out, opts.Streams.Text(problemText(p))); err != nil {
+			return err
+		}
+	}
+	fine, all := 0, 0
+	for _, s := range h.Servers() {
+		all++
+		if s.State != "misconfigured" {
+			fine++
+		}
+	}
+	if _, err := fmt.Fprintf(opts.Streams.Out, "%d of %d servers are fine\n", fine, all); err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return quiet(exitConfiguration)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// printFailure tells a failure on stderr: what, which rules were broken, what
+// the server's process said last, and what to do.
+func printFailure(s *terminal.Streams, f *host.Failure) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "collet: %v", f)
+	for _, p := range f.Problems {
+		if strings.Contains(f.Message, p.Message) {
+			continue // said already
+		}
+		fmt.Fprintf(&b, "\n  %s", problemLine(p))
+	}
+	if len(f.StderrTail) > 0 {
+		fmt.Fprintf(&b, "\n  the end of its stderr:")
+		for _, line := range f.StderrTail {
+			fmt.Fprintf(&b, "\n    %s", line)
+		}
+	}
+	for _, n := range f.Notices {
+		fmt.Fprintf(&b, "\n  note: %s", n)
+	}
+	if next := nextStep(f); next != "" {
+		fmt.Fprintf(&b, "\n  %s", next)
+	}
+	s.Note("%s", b.String())
+}
+
+// problemLine is one broken rule: "/head: type: "x" is no integer".
+func problemLine(p failure.Problem) string {
+	path := p.Path
+	if path == "" {
+		path = "(the whole object)"
+	}
+	return fmt.Sprintf("%s: %s: %s", path, p.Rule, p.Message)
+}
+
+// nextStep says what a person can do about a failure.
+func nextStep(f *host.Failure) string {
+	if f.Misconfigured {
+		return "'collet config check' lists what is wrong with the configuration"
+	}
+	switch f.Class {
+	case failure.InvalidArguments:
+		if f.Tool != "" {
+			return fmt.Sprintf("'collet tools show %s' lists its arguments", toolName(f))
+		}
+	case failure.ConnectionRefused, failure.ServerError, failure.Unknown:
+		if f.Server != "" {
+			return fmt.Sprintf("'collet servers logs %s' shows what it said", f.Server)
+		}
+	case failure.Timeout:
+		return "--timeout gives it longer"
+	case failure.NotFound:
+		if f.Tool != "" {
+			return fmt.Sprintf("'collet tools list %s' shows the tools it has", f.Server)
+		}
+		return "'collet servers list' shows the configured servers"
+	case failure.RateLimited:
+		if f.RetryAfter > 0 {
+			return fmt.Sprintf("it asks to wait %s", f.RetryAfter.Round(time.Second))
+		}
+	}
+	return ""
+}
+
+// toolName is the failure's canonical tool name.
+func toolName(f *host.Failure) string { return name.Join(f.Server, f.Tool) }
+
+// problemText is a configuration problem on one line.
+func problemText(p host.Problem) string { return p.Error() }

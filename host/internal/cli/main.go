@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+)
+
+// Main is the whole program: it runs the process's command line on its streams
+// and returns the exit code. The first Ctrl-C cancels what is going on, so that
+// servers are stopped; the second kills at once.
+func Main(version string) int {
+	// Listening for SIGPIPE turns a closed stdout into a write error instead of a
+	// sudden death. Ignoring it would be inherited by every server.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return New(terminal.System(os.Getenv), os.Getenv, version).Run(ctx, os.Args[1:])
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collet-dev/collet/host"
+)
+
+// Run runs one command line, without the program's name, and returns its exit
+// code. ctx is canceled by Ctrl-C.
+func (f *Factory) Run(ctx context.Context, args []string) int {
+	root := newCmdRoot(f)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	f.report(cmd, err)
+	return exitCode(err)
+}
+
+// report says on stderr why a command failed.
+func (f *Factory) report(cmd *cobra.Command, err error) {
+	var (
+		usage *usageError
+		exit  *exitError
+		fail  *host.Failure
+	)
+	switch {
+	case err == nil:
+	case errors.As(err, &fail):
+		printFailure(f.Streams, fail)
+	case errors.As(err, &exit) && exit.message == "":
+	case errors.As(err, &usage):
+		f.Streams.Note("collet: %v\nRun '%s --help' for usage.", err, cmd.CommandPath())
+	default:
+		f.Streams.Note("collet: %v", err)
+	}
+}
+
+func newCmdRoot(f *Factory) *cobra.Command {
+	root := group("collet <command>", "Reach the tools of MCP servers from a shell or a script", "",
+		newCmdTools(f), newCmdServers(f), newCmdConfig(f), newCmdVersion(f, nil))
+	root.Long = `collet reads mcp.toml, reaches each server it names through a process of its own,
+and lists and calls their tools.
+
+Results go to stdout, everything else to stderr.
+
+Exit codes: 0 ok; 1 the tool says it failed; 2 usage or invalid arguments;
+3 configuration; 4 the server cannot be reached or failed; 5 a credential or
+consent is missing; 6 timeout; 7 the result is invalid or over its budget;
+8 no such tool or server; 130 canceled.`
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetIn(f.Streams.In)
+	root.SetOut(f.Streams.Out)
+	root.SetErr(f.Streams.Err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usagef("%v", err) })
+	flags := root.PersistentFlags()
+	flags.StringVar(&f.configFile, "config", "", "the mcp.toml to use (default: $COLLET_CONFIG)")
+	flags.StringVar(&f.logLevel, "log-level", "", "what collet tells of itself on stderr: debug, info, warn or error (default warn)")
+	flags.BoolVar(&f.noColor, "no-color", false, "no styles on a terminal (as NO_COLOR)")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if f.noColor {
+			f.Streams.Color = false
+		}
+		_, err := logLevel(f.logLevel)
+		return err
+	}
+	return root
+}
+
+// group is a command that only holds others. cobra by itself takes an unknown
+// subcommand for an argument and shows help with exit 0.
+func group(use, short, example string, children ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:                        use,
+		Short:                      short,
+		Example:                    example,
+		SuggestionsMinimumDistance: 2,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			message := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				message += "; did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return usagef("%s", message)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(children...)
+	return cmd
+}
+
+// exactly accepts n arguments, which want names.
+func exactly(n int, want string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < n:
+			return usagef("%s is missing", want)
+		case len(args) > n:
+			return usagef("unexpected argument %q", args[n])
+		}
+		return nil
+	}
+}

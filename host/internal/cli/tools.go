@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/rawjson"
+)
+
+func newCmdTools(f *Factory) *cobra.Command {
+	return group("tools <command>", "List, show and call tools",
+		"  collet tools list\n  collet tools show files/read_text_file\n  collet tools call files/read_text_file path=notes.md",
+		newCmdToolsList(f, nil), newCmdToolsShow(f, nil), newCmdToolsCall(f, nil))
+}
+
+// toolJSON is a tool as --json shows it: the list's members, then more.
+func toolJSON(t *host.Tool, more ...func(*rawjson.Object)) []byte {
+	var o rawjson.Object
+	o.String("name", t.Name)
+	o.String("wireName", t.WireName)
+	o.String("server", t.Server)
+	o.String("title", t.Title)
+	o.String("description", t.Description)
+	o.String("exposure", string(t.Exposure))
+	o.Bool("readOnly", t.ReadOnly)
+	o.String("schemaState", schemaState(t))
+	o.Raw("inputSchema", t.InputSchema)
+	o.Raw("outputSchema", t.OutputSchema)
+	for _, add := range more {
+		add(&o)
+	}
+	return o.Bytes()
+}
+
+// serverJSON is a server as --json shows it; error is null when its tools are
+// all there.
+func serverJSON(s *host.Server) []byte {
+	var o rawjson.Object
+	o.String("name", s.Name)
+	o.String("state", s.State)
+	o.String("plugin", s.Plugin)
+	o.OptionalString("error", s.Error)
+	return o.Bytes()
+}
+
+func serversJSON(servers []host.Server) []byte {
+	elements := make([][]byte, 0, len(servers))
+	for i := range servers {
+		elements = append(elements, serverJSON(&servers[i]))
+	}
+	return rawjson.Array(elements)
+}
+
+func schemaState(t *host.Tool) string {
+	if t.Unchecked != "" {
+		return "unchecked"
+	}
+	return "checked"
+}
+
+// hints are what a tool says of itself (MCP, ToolAnnotations): nobody checks it.
+func hints(t *host.Tool) []string {
+	var list []string
+	if t.ReadOnly {
+		list = append(list, "read-only")
+	}
+	for _, h := range []struct{ key, yes, no string }{
+		{"destructiveHint", "destructive", "not destructive"},
+		{"idempotentHint", "idempotent", ""},
+		{"openWorldHint", "open world", "closed world"},
+	} {
+		switch gjson.GetBytes(t.Definition, "annotations."+h.key).Type {
+		case gjson.True:
+			list = append(list, h.yes)
+		case gjson.False:
+			if h.no != "" {
+				list = append(list, h.no)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/argument"
+	"github.com/collet-dev/collet/host/internal/cli/content"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+type toolsCallOptions struct {
+	Streams *terminal.Streams
+	Host    func(context.Context) (openHost, error)
+
+	Tool    string
+	Words   []string // key=value and its kin
+	Args    string
+	HasArgs bool
+	JSON    bool
+	Query   string
+	Timeout time.Duration
+	Retry   string
+	Yes     bool
+	SaveDir string
+}
+
+func newCmdToolsCall(f *Factory, runF func(context.Context, *toolsCallOptions) error) *cobra.Command {
+	opts := &toolsCallOptions{Streams: f.Streams, Host: f.open}
+	cmd := &cobra.Command{
+		Use:   "call SERVER/TOOL [key=value | key:=json | key=@file]...",
+		Short: "Call one tool and print what it answers",
+		Long: `Call one tool and print what it answers.
+
+Arguments are spelled by the tool's input schema:
+
+  key=value    a string stays what it is: 007 is not 7; integers keep every digit;
+               where the schema allows several types, or says nothing, a value that
+               is JSON of an allowed type is that, and anything else a string
+  key:=json    JSON, passed on byte for byte
+  key=@file    the file's content as value; - is stdin
+
+A single value for an array is an array of one, and a repeated key collects an
+array. A dot in a key means nothing. --args passes a whole JSON object byte for
+byte instead.
+
+Text is printed as it is; control characters are escaped on a terminal. Content
+blocks come first: structuredContent is printed only when there is none, and
+--json shows both. When the tool says that it failed, its answer is printed all
+the same and the exit code is 1.`,
+		Example: `  collet tools call files/read_text_file path=notes.md head=3
+  collet tools call github/create_issue title=Crash labels=bug labels=urgent body=@report.md
+  collet tools call memory/create_entities entities:='[{"name":"x"}]' --json
+  echo '{"path":"a"}' | collet tools call files/read_text_file --args - -q content.0.text`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("SERVER/TOOL is missing")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Tool, opts.Words = args[0], args[1:]
+			opts.HasArgs = cmd.Flags().Changed("args")
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return toolsCallRun(cmd.Context(), opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.Args, "args", "", "all arguments: a JSON object, @file, or - for stdin")
+	flags.BoolVar(&opts.JSON, "json", false, `print {"tool","ok","result" or "failure","attempts","durationMs","notices"}`)
+	flags.StringVarP(&opts.Query, "query", "q", "", "print only this GJSON path of the result, strings without quotes; exit 8 when nothing is there")
+	flags.DurationVar(&opts.Timeout, "timeout", 0, "limit of one attempt; progress restarts it (default: the server's)")
+	flags.StringVar(&opts.Retry, "retry", "", "when to try a second time: safe, always or never (default: the server's)")
+	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
+	flags.StringVar(&opts.SaveDir, "save", "", "write images, audio and blobs to new files in this `directory`")
+	return cmd
+}
+
+func toolsCallRun(ctx context.Context, opts *toolsCallOptions) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	words, whole, err := opts.readArguments()
+	if err != nil {
+		return err
+	}
+	var files *content.Files
+	if opts.SaveDir != "" {
+		// Before the call: one that cannot be undone is not made for an answer that
+		// cannot be kept.
+		_, tool, _ := strings.Cut(opts.Tool, "/")
+		if files, err = content.OpenFiles(opts.SaveDir, tool); err != nil {
+			return usagef("--save: %v", err)
+		}
+		defer files.Close()
+	}
+	h, err := opts.Host(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+
+	res, err := opts.call(ctx, h, words, whole)
+	var fail *host.Failure
+	if errors.As(err, &fail) && opts.JSON {
+		if err := printJSON(opts.Streams, envelope(opts.Tool, nil, fail)); err != nil {
+			return err
+		}
+		return quiet(failureCode(fail))
+	}
+	if err != nil {
+		return err
+	}
+	return opts.print(res, files)
+}
+
+// check refuses what no server has to be asked about.
+func (opts *toolsCallOptions) check() error {
+	if err := checkToolName(opts.Tool); err != nil {
+		return err
+	}
+	switch {
+	case opts.HasArgs && len(opts.Words) > 0:
+		return usagef("--args and key=value exclude each other: %q", opts.Words[0])
+	case opts.JSON && opts.Query != "":
+		return usagef("--json and -q exclude each other: -q reads the result, which --json wraps")
+	case opts.Timeout < 0:
+		return usagef("--timeout %s: it has to be longer than nothing", opts.Timeout)
+	case opts.Retry != "" && !slices.Contains([]string{"safe", "always", "never"}, opts.Retry):
+		return usagef("--retry %s: it is one of safe, always, never", opts.Retry)
+	}
+	return nil
+}
+
+// readArguments reads the command line's words, or --args as a whole.
+func (opts *toolsCallOptions) readArguments() (words []argument.Word, whole json.RawMessage, err error) {
+	if opts.HasArgs {
+		whole, err = opts.readWhole()
+		return nil, whole, err
+	}
+	stdin := 0
+	for _, text := range opts.Words {
+		if strings.HasSuffix(text, "=@-") {
+			stdin++
+		}
+		if stdin > 1 {
+			return nil, nil, usagef("stdin can be read only once: %q", text)
+		}
+		w, err := argument.ParseWord(text, opts.Streams.In)
+		if err != nil {
+			return nil, nil, usagef("%v", err)
+		}
+		words = append(words, w)
+	}
+	return words, nil, nil
+}
+
+func (opts *toolsCallOptions) readWhole() (json.RawMessage, error) {
+	text := []byte(opts.Args)
+	path, isFile := strings.CutPrefix(opts.Args, "@")
+	if opts.Args == "-" {
+		path, isFile = "-", true
+	}
+	if isFile {
+		var err error
+		if text, err = argument.ReadText(path, opts.Streams.In); err != nil {
+			return nil, usagef("--args: %v", err)
+		}
+	}
+	text = bytes.TrimSpace(text)
+	switch {
+	case !utf8.Valid(text):
+		return nil, usagef("--args: the text is not UTF-8, which JSON has to be")
+	case !json.Valid(text):
+		return nil, usagef("--args: %v", json.Unmarshal(text, new(json.RawMessage)))
+	case text[0] != '{':
+		return nil, usagef("--args: a tool takes a JSON object, this is another JSON value")
+	}
+	return text, nil
+}
+
+func (opts *toolsCallOptions) call(ctx context.Context, h caller, words []argument.Word, arguments json.RawMessage) (*host.Result, error) {
+	var spinner *terminal.Spinner
+	if !opts.JSON {
+		spinner = opts.Streams.Spin(opts.Tool)
+	}
+	defer spinner.Stop()
+	if len(words) > 0 {
+		t, err := h.Tool(ctx, opts.Tool)
+		if err != nil {
+			return nil, err
+		}
+		var problems []failure.Problem
+		if arguments, problems = argument.Object(t.InputSchema, words); problems != nil {
+			return nil, opts.misspelled(problems)
+		}
+	}
+	return h.Call(ctx, host.Request{
+		Tool: opts.Tool, Arguments: arguments, Caller: host.CLI, Timeout: opts.Timeout, Retry: host.Retry(opts.Retry),
+		OnProgress: func(p host.Progress) { spinner.Status(progressText(p)) },
+	})
+}
+
+// misspelled is the failure of words that no value of the schema's types can be
+// made of; it is the same failure that the host has for arguments it refuses.
+func (opts *toolsCallOptions) misspelled(problems []failure.Problem) error {
+	server, tool, _ := strings.Cut(opts.Tool, "/")
+	f := &host.Failure{Server: server, Tool: tool}
+	lines := make([]string, 0, len(problems))
+	for _, p := range problems {
+		lines = append(lines, fmt.Sprintf("%s: %s (%s)", p.Path, p.Message, p.Rule))
+	}
+	f.Failure = *failure.New(failure.InvalidArguments, failure.NotSent,
+		"the arguments do not fit the tool's input schema: %s", strings.Join(lines, "; "))
+	f.Origin, f.Problems = failure.OriginHost, problems
+	return f
+}
+
+func progressText(p host.Progress) string {
+	text := fmt.Sprintf("%g", p.Done)
+	if p.Total > 0 {
+		text = fmt.Sprintf("%.0f%%", 100*min(p.Done/p.Total, 1))
+	}
+	return strings.TrimSpace(text + " " + p.Message)
+}
+
+func (opts *toolsCallOptions) print(res *host.Result, files *content.Files) error {
+	if opts.JSON || opts.Query != "" {
+		return opts.printPart(res, files)
+	}
+	var out io.Writer = opts.Streams.Out
+	if opts.Streams.OutTerminal {
+		out = terminal.Escaper(out)
+	}
+	if err := content.Print(out, res.JSON, files); err != nil {
+		return err
+	}
+	for _, n := range res.Notices {
+		opts.Streams.Note("collet: note: %s", n)
+	}
+	return opts.verdict(res)
+}
+
+// printPart prints the envelope or what -q asks for, and saves files beside it.
+func (opts *toolsCallOptions) printPart(res *host.Result, files *content.Files) error {
+	var saved []string
+	if files != nil {
+		var err error
+		if saved, err = content.Save(res.JSON, files); err != nil {
+			opts.Streams.Note("collet: --save: %v", err)
+		}
+	}
+	if opts.JSON {
+		res.Notices = append(res.Notices, saved...)
+		if err := printJSON(opts.Streams, envelope(opts.Tool, res, nil)); err != nil {
+			return err
+		}
+		if res.IsError {
+			return quiet(exitToolError)
+		}
+		return nil
+	}
+	for _, line := range slices.Concat(saved, res.Notices) {
+		opts.Streams.Note("collet: note: %s", line)
+	}
+	found := gjson.GetBytes(res.JSON, opts.Query)
+	if !found.Exists() {
+		if res.IsError {
+			return opts.verdict(res)
+		}
+		return exitf(exitNotFound, "%s answered, but its result has nothing at %s", opts.Tool, opts.Query)
+	}
+	text := found.Raw
+	if found.Type == gjson.String || text == "" {
+		text = found.String()
+	}
+	if _, err := fmt.Fprintln(opts.Streams.Out, opts.Streams.Text(text)); err != nil {
+		return err
+	}
+	return opts.verdict(res)
+}
+
+// verdict tells of a tool that says it failed.
+func (opts *toolsCallOptions) verdict(res *host.Result) error {
+	if !res.IsError {
+		return nil
+	}
+	return exitf(exitToolError, "%s: the tool says it failed", opts.Tool)
+}

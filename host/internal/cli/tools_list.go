@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/rawjson"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+)
+
+// listWait is how long a list waits for servers that are still starting: as long
+// as a person looks at a prompt without doubting it.
+const listWait = 30 * time.Second
+
+// bytesPerToken estimates what a definition costs a model: JSON Schema comes out
+// at about four bytes a token. Good enough to compare tools, no more.
+const bytesPerToken = 4
+
+type toolsListOptions struct {
+	Streams *terminal.Streams
+	Host    func(context.Context) (openHost, error)
+
+	Pattern, Exposure     string
+	JSON, Tokens, Refresh bool
+	Wait                  time.Duration
+}
+
+func newCmdToolsList(f *Factory, runF func(context.Context, *toolsListOptions) error) *cobra.Command {
+	opts := &toolsListOptions{Streams: f.Streams, Host: f.open}
+	cmd := &cobra.Command{
+		Use:   "list [PATTERN]",
+		Short: "List the tools of all servers",
+		Long: `List the tools of all enabled servers, or those whose names match PATTERN: a
+glob over SERVER/TOOL such as 'github/*_issue', or a server's name. Only the
+servers that PATTERN can match are started.
+
+Servers whose tools are missing are told on stderr. The exit code is 0 if any
+server answered, else that of the worst failure.`,
+		Example: "  collet tools list\n  collet tools list github\n  collet tools list '*/read_*' --json",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("unexpected argument %q; quote a pattern so that the shell leaves it alone", args[1])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				opts.Pattern = args[0]
+			}
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return toolsListRun(cmd.Context(), opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.Exposure, "exposure", "", "only tools of this exposure: direct, deferred, codemode or hidden (default: all but hidden)")
+	flags.BoolVar(&opts.JSON, "json", false, `print {"tools":[...],"servers":[...]}`)
+	flags.BoolVar(&opts.Tokens, "tokens", false, "show what each definition costs a model, estimated: its bytes divided by 4")
+	flags.BoolVar(&opts.Refresh, "refresh", false, "ask the servers again instead of using what is known")
+	flags.DurationVar(&opts.Wait, "wait", listWait, "wait at most this long for servers that are starting")
+	return cmd
+}
+
+func toolsListRun(ctx context.Context, opts *toolsListOptions) error {
+	only, err := parseExposure(opts.Exposure)
+	if err != nil {
+		return err
+	}
+	if opts.Wait <= 0 {
+		return usagef("--wait %s: it has to be longer than nothing", opts.Wait)
+	}
+	h, err := opts.Host(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	spinner := opts.spin()
+	list, err := h.Tools(ctx, host.Query{Pattern: opts.Pattern, Exposure: only, Wait: opts.Wait, Refresh: opts.Refresh})
+	spinner.Stop()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
+		return usagef("%v", err)
+	}
+	if err := printTools(opts, list); err != nil {
+		return err
+	}
+	return quiet(tellServers(opts.Streams, opts.Pattern, list))
+}
+
+func (opts *toolsListOptions) spin() *terminal.Spinner {
+	if opts.JSON {
+		return nil
+	}
+	return opts.Streams.Spin("waiting for servers")
+}
+
+// parseExposure reads --exposure.
+func parseExposure(word string) (host.Exposure, error) {
+	switch word {
+	case "", string(host.Direct), string(host.Deferred), string(host.Codemode), string(host.Hidden):
+		return host.Exposure(word), nil
+	case "codemode-deferred":
+		return host.Codemode, nil
+	}
+	return "", usagef("--exposure %s: it is one of direct, deferred, codemode, hidden", word)
+}
+
+func printTools(opts *toolsListOptions, list *host.Listing) error {
+	total := 0
+	for i := range list.Tools {
+		total += tokens(&list.Tools[i])
+	}
+	if opts.JSON {
+		elements := make([][]byte, 0, len(list.Tools))
+		for i := range list.Tools {
+			t := &list.Tools[i]
+			elements = append(elements, toolJSON(t, func(o *rawjson.Object) {
+				if opts.Tokens {
+					o.Int("tokens", int64(tokens(t)))
+				}
+			}))
+		}
+		var o rawjson.Object
+		o.Raw("tools", rawjson.Array(elements))
+		o.Raw("servers", serversJSON(list.Servers))
+		return printJSON(opts.Streams, o.Bytes())
+	}
+	if len(list.Tools) == 0 {
+		return nil
+	}
+	headings := []string{"NAME", "EXPOSURE", "DESCRIPTION"}
+	if opts.Tokens {
+		headings = slices.Insert(headings, 2, "TOKENS")
+	}
+	rows := make([][]string, 0, len(list.Tools))
+	for i := range list.Tools {
+		t := &list.Tools[i]
+		row := []string{t.Name, string(t.Exposure), firstLine(t)}
+		if opts.Tokens {
+			row = slices.Insert(row, 2, strconv.Itoa(tokens(t)))
+		}
+		rows = append(rows, row)
+	}
+	if err := opts.Streams.Table(headings, rows); err != nil {
+		return err
+	}
+	if opts.Tokens {
+		opts.Streams.Note("%d tools, about %d tokens", len(list.Tools), total)
+	}
+	return nil
+}
+
+func tokens(t *host.Tool) int { return (len(t.Definition) + bytesPerToken - 1) / bytesPerToken }
+
+// firstLine is what a table has room for.
+func firstLine(t *host.Tool) string {
+	text := strings.TrimSpace(t.Description)
+	if text == "" {
+		text = t.Title
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(line)
+}
+
+// tellServers says on stderr whose tools are missing and returns the exit code.
+func tellServers(s *terminal.Streams, pattern string, list *host.Listing) int {
+	if len(list.Servers) == 0 {
+		if pattern == "" {
+			s.Note("collet: no servers are configured")
+			return exitOK
+		}
+		s.Note("collet: no server can have a tool that matches %s; 'collet servers list' shows the configured ones", pattern)
+		return exitNotFound
+	}
+	var (
+		answered, disabled bool
+		worst              = exitOK
+	)
+	for i := range list.Servers {
+		server := &list.Servers[i]
+		switch {
+		case server.State == "disabled":
+			disabled = true
+		case server.Error == "":
+			answered = true
+		default:
+			s.Note("collet: %s: %s%s", server.Name, server.Error, serverAdvice(server))
+			worst = worse(worst, serverCode(server))
+		}
+	}
+	switch {
+	case answered && len(list.Tools) == 0 && pattern != "":
+		s.Note("collet: no tool matches %s", pattern)
+	case !answered && worst == exitOK && disabled && pattern != "":
+		s.Note("collet: every server that %s can match is disabled", pattern)
+		return exitNotFound
+	}
+	if answered {
+		return exitOK
+	}
+	return worst
+}
+
+// serverCode is the exit code of a server whose tools are missing.
+func serverCode(s *host.Server) int {
+	switch {
+	case s.State == "misconfigured":
+		return exitConfiguration
+	case s.Failure != nil:
+		return failureCode(s.Failure)
+	case s.State == "starting":
+		return exitTimeout
+	}
+	return exitUnreachable
+}
+
+// serverAdvice says what to do about a server whose tools are missing.
+func serverAdvice(s *host.Server) string {
+	switch serverCode(s) {
+	case exitConfiguration:
+		return "; see 'collet config check'"
+	case exitTimeout:
+		return "; --wait gives it longer, 'collet servers logs " + s.Name + "' shows what it does"
+	}
+	return "; see 'collet servers logs " + s.Name + "'"
+}
+
+// worse returns the code that comes later in severity.
+func worse(a, b int) int {
+	if slices.Index(severity, b) > slices.Index(severity, a) {
+		return b
+	}
+	return a
+}

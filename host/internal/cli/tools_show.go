@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/argument"
+	"github.com/collet-dev/collet/host/internal/cli/rawjson"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+)
+
+type toolsShowOptions struct {
+	Streams *terminal.Streams
+	Host    func(context.Context) (openHost, error)
+
+	Tool string
+	JSON bool
+}
+
+func newCmdToolsShow(f *Factory, runF func(context.Context, *toolsShowOptions) error) *cobra.Command {
+	opts := &toolsShowOptions{Streams: f.Streams, Host: f.open}
+	cmd := &cobra.Command{
+		Use:     "show SERVER/TOOL",
+		Short:   "Show one tool: what it does and which arguments it takes",
+		Example: "  collet tools show files/read_text_file",
+		Args:    exactly(1, "SERVER/TOOL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Tool = args[0]
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return toolsShowRun(cmd.Context(), opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, "print the tool as 'tools list --json' does, with unchecked and definition, which is what the server sent")
+	return cmd
+}
+
+func toolsShowRun(ctx context.Context, opts *toolsShowOptions) error {
+	if err := checkToolName(opts.Tool); err != nil {
+		return err
+	}
+	h, err := opts.Host(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	var spinner *terminal.Spinner
+	if !opts.JSON {
+		spinner = opts.Streams.Spin(opts.Tool)
+	}
+	t, err := h.Tool(ctx, opts.Tool)
+	spinner.Stop()
+	if err != nil {
+		return err
+	}
+	if opts.JSON {
+		return printJSON(opts.Streams, toolJSON(t, func(o *rawjson.Object) {
+			o.OptionalString("unchecked", t.Unchecked)
+			o.Raw("definition", t.Definition)
+		}))
+	}
+	return printTool(opts.Streams, t)
+}
+
+// checkToolName refuses what cannot be a tool's name before anything is started.
+func checkToolName(tool string) error {
+	if server, rest, ok := strings.Cut(tool, "/"); !ok || server == "" || rest == "" {
+		return usagef("%q is not a tool: its name is SERVER/TOOL", tool)
+	}
+	return nil
+}
+
+func printTool(s *terminal.Streams, t *host.Tool) error {
+	parameters := argument.Parameters(t.InputSchema)
+	var b strings.Builder
+	b.WriteString(s.Bold(s.Text(signature(t.Name, parameters))))
+	b.WriteByte('\n')
+	if t.Title != "" {
+		fmt.Fprintf(&b, "%s\n", s.Text(t.Title))
+	}
+	if text := strings.TrimSpace(t.Description); text != "" {
+		fmt.Fprintf(&b, "\n%s\n", s.Text(text))
+	}
+	b.WriteByte('\n')
+	if _, err := io.WriteString(s.Out, b.String()); err != nil {
+		return err
+	}
+	if len(parameters) > 0 {
+		rows := make([][]string, 0, len(parameters))
+		for _, p := range parameters {
+			required := ""
+			if p.Required {
+				required = "yes"
+			}
+			rows = append(rows, []string{p.Name, p.Type, required, allowed(p), strings.Join(strings.Fields(p.Description), " ")})
+		}
+		// A description wider than the line is worth more than a tidy edge.
+		uncut := *s
+		uncut.Width = 0
+		if err := uncut.Table([]string{"ARGUMENT", "TYPE", "REQUIRED", "VALUES", "DESCRIPTION"}, rows); err != nil {
+			return err
+		}
+		fmt.Fprintln(s.Out)
+	}
+	schema := "checked"
+	if t.Unchecked != "" {
+		schema = "unchecked, arguments go to the server as they are: " + t.Unchecked
+	}
+	said := strings.Join(hints(t), ", ")
+	if said == "" {
+		said = "none"
+	}
+	_, err := fmt.Fprintf(s.Out, "exposure   %s\nwire name  %s\nhints      %s\nschema     %s\n",
+		t.Exposure, s.Text(t.WireName), said, s.Text(schema))
+	return err
+}
+
+// signature is a tool on one line: files/read_text_file(path: string, head?: number).
+func signature(tool string, parameters []argument.Parameter) string {
+	words := make([]string, 0, len(parameters))
+	for _, p := range parameters {
+		mark := "?"
+		if p.Required {
+			mark = ""
+		}
+		words = append(words, p.Name+mark+": "+p.Type)
+	}
+	return terminal.Line(tool + "(" + strings.Join(words, ", ") + ")")
+}
+
+// allowed tells an argument's values and default.
+func allowed(p argument.Parameter) string {
+	text := strings.Join(p.Enum, "|")
+	if p.Default != "" {
+		text = strings.TrimSpace(text + " default " + p.Default)
+	}
+	return text
+}
