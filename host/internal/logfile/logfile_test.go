@@ -205,6 +205,24 @@ func TestTail(t *testing.T) {
 	}
 }
 
+// A log that is rotated after it was opened is not shown twice.
+func TestTailDuringRotation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.log")
+	mustOpen(t, path).Line([]byte("one"))
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := (&tail{path: path, file: file, w: &out}).last(9); err != nil || out.String() != "one\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
 // output is what a follower has written so far.
 type output struct {
 	mu   sync.Mutex

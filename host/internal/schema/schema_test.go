@@ -46,6 +46,7 @@ func TestCheckedSchemas(t *testing.T) {
 		{"draft-07 tuple", `{` + draft7 + `,"items":[{"type":"string"},{"type":"number"}],"additionalItems":false}`, `["a",1]`, `["a","b"]`},
 		{"draft-07 if", `{` + draft7 + `,"if":{"properties":{"k":{"const":1}}},"then":{"required":["x"]}}`, `{"k":1,"x":1}`, `{"k":1}`},
 		{"draft-07 $ref hides siblings", `{` + draft7 + `,"definitions":{"a":{"type":"string"}},"properties":{"q":{"$ref":"#/definitions/a","maxLength":1}}}`, `{"q":"long"}`, `{"q":1}`},
+		{"draft-07 $ref hides a sibling that would loop", `{` + draft7 + `,"definitions":{"a":{"type":"object"}},"$ref":"#/definitions/a","allOf":[{"$ref":"#"}]}`, `{}`, `1`},
 		{"draft-07 with $defs", `{` + draft7 + `,"$defs":{"a":{"type":"string","required":null}},"properties":{"q":{"$ref":"#/$defs/a"}}}`, `{"q":"a"}`, `{"q":1}`},
 		{"2019-09", `{` + d2019 + `,"dependentRequired":{"a":["b"]}}`, `{"a":1,"b":1}`, `{"a":1}`},
 		{"2020-12", `{` + d2020 + `,"prefixItems":[{"type":"string"}]}`, `["a"]`, `[1]`},
