@@ -120,7 +120,7 @@ func (l *link) refuse() *failure.Failure {
 // begin starts an attempt. The caller holds mu.
 func (l *link) begin() *attempt {
 	a := &attempt{done: make(chan struct{})}
-	l.attempt = a
+	l.up, l.attempt = nil, a
 	l.to.connecting()
 	l.work.Go(func() { l.connect(a) })
 	return a
@@ -158,12 +158,9 @@ func (l *link) keep(up Upstream) {
 		why := ended(up.Err())
 		l.mu.Lock()
 		l.ends.add(time.Now(), why)
-		if l.up == up {
+		if l.up == up { // else there has been a newer attempt, with a state of its own
 			l.up = nil
-			// A newer attempt has reported its own state, which is not this one's.
-			if l.attempt == nil {
-				l.to.disconnected(why)
-			}
+			l.to.disconnected(why)
 		}
 		l.mu.Unlock()
 	}

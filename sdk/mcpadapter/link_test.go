@@ -157,6 +157,31 @@ func TestKeepsEnding(t *testing.T) {
 	})
 }
 
+// An end after a handshake counts like a failed one: servers crash late, too.
+func TestEndsAfterTheHandshakeCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		s, _ := open(t, func(context.Context, int) (Upstream, error) {
+			dials++
+			up := newFake()
+			up.tools = func(context.Context) ([]json.RawMessage, error) {
+				up.die(exited)
+				return nil, exited
+			}
+			return up, nil
+		})
+		for range 20 {
+			if _, err := s.Tools(t.Context()); err == nil {
+				t.Fatal("a list of a server that ended")
+			}
+			synctest.Wait()
+		}
+		if dials != manyEnds {
+			t.Errorf("%d dials, want %d", dials, manyEnds)
+		}
+	})
+}
+
 // Close ends what runs and does not wait longer than an adapter may.
 func TestClose(t *testing.T) {
 	t.Run("while connected", func(t *testing.T) {
