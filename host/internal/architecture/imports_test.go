@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -140,7 +141,12 @@ func TestImports(t *testing.T) {
 	}
 	for _, from := range slices.Sorted(maps.Keys(found)) {
 		if _, known := allowed[from]; !known {
-			t.Errorf("package %s is new; when its place is right, add to allowed in rules_test.go:\n\t%q: {},", from, from)
+			entry := fmt.Sprintf("\t%q: {\n", from)
+			for _, to := range slices.Sorted(maps.Keys(found[from])) {
+				entry += fmt.Sprintf("\t\t%q: \"the reason\",\n", to)
+			}
+			t.Errorf("package %s is new; when its place and its imports are right, add to allowed in rules_test.go:\n%s\t},", from, entry)
+			continue
 		}
 		for _, to := range slices.Sorted(maps.Keys(found[from])) {
 			if allowed[from][to] == "" {

@@ -58,6 +58,9 @@ var allowed = map[string]map[string]string{
 		"host/internal/plugins":  "it says where plugins are looked for",
 		"host/internal/server":   "states and failures of servers are part of its answers",
 	},
+	"host/cmd/collet": {
+		"host/internal/cli": "the main package of the CLI",
+	},
 	"host/internal/architecture": {},
 	"host/internal/call": {
 		"host/internal/catalog":  "the tool it calls, with its compiled schemas",
@@ -73,8 +76,12 @@ var allowed = map[string]map[string]string{
 	},
 	"host/internal/cli": {
 		"host":                       "the CLI is a face of the public API",
+		"host/internal/cli/argument": "key=value becomes JSON arguments",
+		"host/internal/cli/content":  "results are printed as text",
 		"host/internal/cli/rawjson":  "the --json envelope",
 		"host/internal/cli/terminal": "colour, width and the spinner",
+		"host/internal/logfile":      "servers logs reads the file, the host need not run",
+		"host/internal/name":         "near misses of what was typed",
 		"sdk/failure":                "exit codes follow from classes",
 	},
 	"host/internal/cli/argument": {
