@@ -77,6 +77,7 @@ func TestStartFails(t *testing.T) {
 		{"version-bad", failure.InvalidResult, failure.Answered, []string{"latest", "2025-11-25"}},
 		{"version-number", failure.InvalidResult, failure.Answered, []string{"20250618", "2025-11-25"}},
 		{"discover-future", failure.InvalidResult, failure.Answered, []string{"2099-01-01", "2099-02-01", "2026-07-28"}},
+		{"discover-refused", failure.InvalidResult, failure.Answered, []string{"2099-01-01", "2026-07-28"}},
 		{"crash-init", failure.ConnectionRefused, failure.NotSent, []string{"exit status 1", "NASTY_API_KEY"}},
 		{"exit0", failure.ConnectionRefused, failure.NotSent, []string{"exit status 0"}},
 		{"contentlength", failure.ConnectionRefused, failure.NotSent, []string{"LSP framing"}},
@@ -117,6 +118,13 @@ func TestCommandNotFound(t *testing.T) {
 	wantFailure(t, asFailure(t, err), failure.ConnectionRefused, failure.NotSent, "no-such-command", "/nope:"+dir, "absolute path")
 	_, err = Start(within(t), Command{Path: dir + "/missing"}, Options{})
 	wantFailure(t, asFailure(t, err), failure.ConnectionRefused, failure.NotSent, dir+"/missing", "no such file")
+}
+
+// What lies where the host was started is not on the PATH.
+func TestRelativePathEntries(t *testing.T) {
+	t.Chdir(binDir)
+	_, err := Start(within(t), Command{Path: "faultserver", Env: []string{"PATH=:."}}, Options{})
+	wantFailure(t, asFailure(t, err), failure.ConnectionRefused, failure.NotSent, "faultserver")
 }
 
 // The child's own PATH counts, not ours.

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 )
 
 const (
@@ -45,36 +44,39 @@ func (lr *lineReader) next() (line, error) {
 	if err == nil {
 		part = part[:len(part)-1]
 		if len(part) > lr.max {
-			return lr.cut(nil, part, int64(len(part))), nil
+			return cut(nil, part, len(part)), nil
 		}
 		return line{data: bytes.Clone(part), size: int64(len(part))}, nil
 	}
-	var data []byte
+	// A long line is put together once, at its exact size: it stays alive with the
+	// result that points into it.
+	var (
+		parts [][]byte
+		size  int
+	)
 	for errors.Is(err, bufio.ErrBufferFull) {
-		if len(data)+len(part) > lr.max {
-			return lr.drain(data, part)
+		if size+len(part) > lr.max {
+			return lr.drain(parts, part, size+len(part)), nil
 		}
-		if len(data)+len(part) > cap(data) {
-			data = slices.Grow(data, 2*len(data)+readBuffer) // append alone would grow by a quarter and copy four times as much
-		}
-		data = append(data, part...)
+		parts = append(parts, bytes.Clone(part))
+		size += len(part)
 		part, err = lr.r.ReadSlice('\n')
 	}
 	if err == nil {
 		part = part[:len(part)-1]
-	} else if len(data)+len(part) == 0 {
+	} else if size+len(part) == 0 {
 		return line{}, err
 	}
-	if len(data)+len(part) > lr.max {
-		return lr.cut(data, part, int64(len(data)+len(part))), nil
+	size += len(part)
+	if size > lr.max {
+		return cut(parts, part, size), nil
 	}
-	data = append(data, part...)
-	return line{data: data, size: int64(len(data))}, nil
+	return line{data: bytes.Join(append(parts, part), nil), size: int64(size)}, nil
 }
 
-// drain reads a line over the limit to its end.
-func (lr *lineReader) drain(data, part []byte) (line, error) {
-	l := lr.cut(data, part, int64(len(data)+len(part)))
+// drain reads a line over the limit to its end; size bytes of it were read.
+func (lr *lineReader) drain(parts [][]byte, part []byte, size int) line {
+	l := cut(parts, part, size)
 	for {
 		part, err := lr.r.ReadSlice('\n')
 		if err == nil {
@@ -86,14 +88,16 @@ func (lr *lineReader) drain(data, part []byte) (line, error) {
 			l.tail = append(l.tail[:0], l.tail[over:]...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return l, nil // an error shows again at the next read
+			return l // an error shows again at the next read
 		}
 	}
 }
 
-func (lr *lineReader) cut(data, part []byte, size int64) line {
-	head := bytes.Clone(data[:min(len(data), keptHead)])
-	head = append(head, part[:min(len(part), keptHead-len(head))]...)
-	tail := bytes.Clone(part[max(0, len(part)-keptTail):])
-	return line{data: head, tail: tail, size: size}
+// cut is a line over the limit: the head of parts and last, the tail of last.
+func cut(parts [][]byte, last []byte, size int) line {
+	var head []byte
+	for _, p := range append(parts, last) {
+		head = append(head, p[:min(len(p), keptHead-len(head))]...)
+	}
+	return line{data: head, tail: bytes.Clone(last[max(0, len(last)-keptTail):]), size: int64(size)}
 }

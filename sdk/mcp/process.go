@@ -164,7 +164,7 @@ func (p *process) awaitEnd() *failure.Failure {
 	var why error
 	select {
 	case <-p.stop:
-		return p.endFailure("the connection to the server was closed")
+		return failure.New(failure.ConnectionRefused, failure.DeliveryUnknown, "the connection to the server was closed")
 	case why = <-p.broken:
 	case <-p.stdoutDone:
 	case <-p.exited:

@@ -64,6 +64,31 @@ func TestServerEnds(t *testing.T) {
 	}
 }
 
+// At the end, what was being written may have arrived and what waited did not.
+func TestDeliveryAtTheEnd(t *testing.T) {
+	c := connect(t, "stdinstop")
+	if _, err := c.ListTools(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	blocked, waiting := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(within(t), "echo", json.RawMessage(`{"text":"`+strings.Repeat("x", 4<<20)+`"}`), RequestOptions{})
+		blocked <- err
+	}()
+	waitPending(t, c, 1)
+	waitBegun(t, c)
+	go func() {
+		_, err := c.CallTool(within(t), "echo", nil, RequestOptions{})
+		waiting <- err
+	}()
+	waitPending(t, c, 2)
+	if err := syscall.Kill(c.process.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wantFailure(t, asFailure(t, <-blocked), failure.ConnectionRefused, failure.DeliveryUnknown, "signal: killed")
+	wantFailure(t, asFailure(t, <-waiting), failure.ConnectionRefused, failure.NotSent, "signal: killed")
+}
+
 func TestKilled(t *testing.T) {
 	c := connect(t, "")
 	if err := syscall.Kill(c.process.cmd.Process.Pid, syscall.SIGKILL); err != nil {

@@ -82,6 +82,10 @@ var hooks = []hook{
 		s.answer(m, answer{fault: `{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2025-11-25"],"requested":"2026-07-28"}}`})
 		return true
 	}},
+	{"discover-refused", "server/discover", func(s *server, m message) bool {
+		s.answer(m, answer{fault: `{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2099-01-01"],"requested":"2026-07-28"}}`})
+		return true
+	}},
 	{"initnever", "initialize", silent},
 	{"initslow", "initialize", func(s *server, m message) bool {
 		time.AfterFunc(s.delay, func() { s.initialize(m) })

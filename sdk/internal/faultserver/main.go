@@ -60,6 +60,7 @@
 //	discover-empty  answers the probe with {}
 //	discover-future answers the probe with versions of 2099
 //	discover-old    answers the probe with -32022 and older versions
+//	discover-refused answers the probe with -32022 and a version of 2099
 //	initnever       never answers initialize
 //	initslow        answers initialize after -delay
 //	version-old version-future version-bad version-number
