@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -22,36 +23,44 @@ func Versions() []string { return append([]string{modernVersion}, legacyVersions
 // handshake finds out the server's era (2026-07-28, stdio, Backward
 // Compatibility): a DiscoverResult or UnsupportedProtocolVersionError means
 // modern; any other answer, or none within the probe's own time, means
-// initialize. The server whose initialize fails is asked again: it may have been
-// too slow for the probe, or remembered wrongly.
+// initialize. A server that refuses initialize without having answered a probe is
+// asked once more: it was too slow for the probe, or is remembered wrongly.
 func (c *Client) handshake(ctx context.Context, probe bool) *failure.Failure {
+	answered := false
 	if probe {
-		if done, f := c.discover(ctx, true); done || f != nil {
+		era, f := c.discover(ctx, c.opt.ProbeTimeout)
+		if era == eraModern || f != nil {
 			return f
 		}
+		answered = era == eraLegacy
 	}
 	f := c.initialize(ctx)
-	if f != nil && f.Delivery == failure.Answered && f.UpstreamCode != 0 {
-		if done, again := c.discover(ctx, false); done && again == nil {
+	if f != nil && f.UpstreamCode != 0 && !answered {
+		// By now the server is up.
+		if era, again := c.discover(ctx, max(c.opt.ProbeTimeout, defaultProbeTimeout)); era == eraModern && again == nil {
 			return nil
 		}
 	}
 	return f
 }
 
-// discover asks a server of the modern era for itself. done says that the era is
-// settled. With limited the probe's own timeout holds.
-func (c *Client) discover(ctx context.Context, limited bool) (done bool, f *failure.Failure) {
-	probe := ctx
-	if limited {
-		var cancel context.CancelFunc
-		probe, cancel = context.WithTimeout(ctx, c.opt.ProbeTimeout)
-		defer cancel()
-	}
+// era is what a probe found.
+type era int
+
+const (
+	eraUnknown era = iota // no answer
+	eraLegacy             // an answer no modern server gives
+	eraModern
+)
+
+// discover asks a server of the modern era for itself and waits at most timeout.
+func (c *Client) discover(ctx context.Context, timeout time.Duration) (era, *failure.Failure) {
+	probe, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	meta := append([]byte(`{"`+metaPrefix+`protocolVersion":"`+modernVersion+`","`+metaPrefix+`clientCapabilities":{},"`+metaPrefix+`clientInfo":`), c.opt.ClientInfo.append(nil)...)
 	r, f := c.build("server/discover", nil, RequestOptions{Meta: append(meta, '}')})
 	if f != nil {
-		return false, f
+		return eraUnknown, f
 	}
 	r.uncancelable = true // an old server must not be puzzled twice
 	raw, f := c.session.do(probe, r)
@@ -61,19 +70,19 @@ func (c *Client) discover(ctx context.Context, limited bool) (done bool, f *fail
 	case f.UpstreamCode == codeUnsupportedVersion:
 		return c.discovered(nil, member(f.UpstreamData, "supported"))
 	case f.Delivery == failure.Answered:
-		return false, nil
+		return eraLegacy, nil
 	case f.Class == failure.Timeout && ctx.Err() == nil:
-		c.opt.Log.Debug("the server did not answer the probe; trying initialize", "timeout", c.opt.ProbeTimeout)
-		return false, nil
+		c.opt.Log.Debug("the server did not answer the probe; trying initialize", "timeout", timeout)
+		return eraUnknown, nil
 	}
-	return false, f
+	return eraUnknown, f
 }
 
 // discovered chooses from the versions a server says it speaks. What is no list
 // of versions is no DiscoverResult.
-func (c *Client) discovered(raw json.RawMessage, versions []byte) (done bool, f *failure.Failure) {
+func (c *Client) discovered(raw json.RawMessage, versions []byte) (era, *failure.Failure) {
 	if len(versions) == 0 || versions[0] != '[' {
-		return false, nil
+		return eraLegacy, nil
 	}
 	var spoken []string
 	eachElement(versions, 0, 0, func(v []byte) {
@@ -84,13 +93,13 @@ func (c *Client) discovered(raw json.RawMessage, versions []byte) (done bool, f 
 	switch {
 	case slices.Contains(spoken, modernVersion):
 	case len(spoken) == 0, slices.ContainsFunc(spoken, func(v string) bool { return slices.Contains(legacyVersions, v) }):
-		return false, nil
+		return eraLegacy, nil
 	default:
-		return true, versionFailure(strings.Join(spoken, ", "))
+		return eraModern, versionFailure(strings.Join(spoken, ", "))
 	}
 	c.server = ServerInfo{ProtocolVersion: modernVersion, Modern: true}
 	c.describe(raw, member(member(raw, "_meta"), metaPrefix+"serverInfo"))
-	return true, nil
+	return eraModern, nil
 }
 
 // initialize is the handshake of 2024-11-05 to 2025-11-25.

@@ -87,6 +87,7 @@ var hooks = []hook{
 		return true
 	}},
 	{"initnever", "initialize", silent},
+	{"init-error", "initialize", func(s *server, m message) bool { s.refuse(m, -32603, "no licence"); return true }},
 	{"initslow", "initialize", func(s *server, m message) bool {
 		time.AfterFunc(s.delay, func() { s.initialize(m) })
 		return true

@@ -62,6 +62,7 @@
 //	discover-old    answers the probe with -32022 and older versions
 //	discover-refused answers the probe with -32022 and a version of 2099
 //	initnever       never answers initialize
+//	init-error      answers initialize with error -32603
 //	initslow        answers initialize after -delay
 //	version-old version-future version-bad version-number
 //	                2024-11-05, 2027-01-01, "latest", 20250618
