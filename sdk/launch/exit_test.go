@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,6 +93,42 @@ func TestGrandchild(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// slowSink takes nothing until it is opened.
+type slowSink struct {
+	open <-chan struct{}
+	log  *log
+	lines
+}
+
+func (s *slowSink) write(chunk []byte) { <-s.open; s.lines.write(chunk) }
+
+// What a process wrote before its end is read after it, although a descendant
+// out of our reach holds the pipe open for ever.
+func TestLastWordsAreKept(t *testing.T) {
+	needProc(t)
+	open := make(chan struct{})
+	stderr := &slowSink{open: open, log: newLog()}
+	stderr.lines.emit = stderr.log.line
+	words := strings.Repeat("w", 40<<10)
+	c, err := spawn(command(Spec{Path: faulty, Env: append(ShortEnv(os.Environ()), "FAULT=escape,stderr="+words+",exit=0")}), newHandshake(), stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the process is not reaped", func() bool { return state(c.cmd.Process.Pid) == 0 })
+	close(open)
+	select {
+	case <-c.exited.Done():
+	case <-time.After(testWait):
+		t.Fatal("the end waits for the pipe")
+	}
+	got := stderr.log.all()
+	pid, _ := strconv.Atoi(strings.TrimPrefix(got[0], "grandchild "))
+	killPid(pid)
+	if len(got) != 2 || got[1] != words {
+		t.Errorf("%d lines, %d bytes in the last", len(got), len(got[len(got)-1]))
 	}
 }
 

@@ -3,6 +3,9 @@ package launch
 import (
 	"context"
 	"errors"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +79,31 @@ func TestStartFailures(t *testing.T) {
 				t.Errorf("processes left: %v", left)
 			}
 		})
+	}
+}
+
+// A plugin can name the socket of a process that will not die with it.
+func TestSomebodyElsesSocket(t *testing.T) {
+	dir, err := os.MkdirTemp("/tmp", "launch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := spec("address=" + l.Addr().String())
+	s.StartTimeout = 300 * time.Millisecond
+	began := time.Now()
+	_, err = Start(t.Context(), s)
+	var f *failure.Failure
+	if !errors.As(err, &f) || f.Class != failure.Timeout {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s, as long as gRPC waits for an answer", took)
 	}
 }
 

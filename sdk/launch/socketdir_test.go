@@ -30,7 +30,7 @@ func TestSocketDirectories(t *testing.T) {
 		{"unset", "", "/tmp", own},
 		{"long TMPDIR", "", long + "/" + strings.Repeat("y", 24), own},
 		{"long XDG_RUNTIME_DIR", long, "/tmp", own},
-		{"missing XDG_RUNTIME_DIR", "/proc/nowhere", "/tmp", own},
+		{"missing XDG_RUNTIME_DIR", short + "/nowhere", "/tmp", own},
 		{"relative XDG_RUNTIME_DIR", "run", "/tmp", own},
 	} {
 		t.Run(test.name, func(t *testing.T) {

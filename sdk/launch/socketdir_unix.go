@@ -94,7 +94,8 @@ func (d *lockedDir) remove() {
 // makePrivate makes a directory that only we may enter, or checks that the one
 // that is there is ours and makes it so.
 func makePrivate(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	// Not MkdirAll: a runtime directory that is not there is not ours to make.
+	if err := os.Mkdir(path, 0o700); err != nil && !os.IsExist(err) {
 		return err
 	}
 	info, err := os.Lstat(path)

@@ -20,6 +20,7 @@
 //	core=N           prints a handshake of go-plugin core version N
 //	netrpc           prints a handshake for net/rpc
 //	deaf             prints a handshake for an address where nobody answers
+//	address=PATH     prints a handshake for a unix socket of somebody else
 //	otherservice     serves no Adapter at all
 //	grandchild       starts a child of its own that holds stderr and sleeps 300 s
 //	grandchild=own   the same, in a process group of its own

@@ -29,6 +29,7 @@ var beforeHandshake = map[string]func(value string){
 	"core":        func(n string) { handshakeOnly(n + "|1|unix|/nowhere|grpc|") },
 	"netrpc":      func(string) { handshakeOnly("1|1|unix|/nowhere|netrpc|") },
 	"deaf":        func(string) { deaf() },
+	"address":     func(path string) { handshakeFor(path) },
 	"grandchild":  grandchild,
 	"escape":      func(string) { grandchild("escape") },
 	"readstdin":   func(string) { go readStdin() },
@@ -45,7 +46,11 @@ func deaf() {
 	if err != nil {
 		panic(err)
 	}
-	handshakeOnly(fmt.Sprintf("1|%d|unix|%s|grpc|", wire.ProtocolVersion, l.Addr()))
+	handshakeFor(l.Addr().String())
+}
+
+func handshakeFor(path string) {
+	handshakeOnly(fmt.Sprintf("1|%d|unix|%s|grpc|", wire.ProtocolVersion, path))
 }
 
 // grandchild starts a child that holds our stderr and outlives us.
