@@ -106,9 +106,9 @@ func logLevel(word string) (slog.Level, error) {
 		return slog.LevelDebug, nil
 	case "info":
 		return slog.LevelInfo, nil
-	case "warn", "":
+	case "warn":
 		return slog.LevelWarn, nil
-	case "error":
+	case "error", "": // what a command has to tell it tells itself
 		return slog.LevelError, nil
 	}
 	return 0, usagef("--log-level %s: it is one of debug, info, warn, error", word)

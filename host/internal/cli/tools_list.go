@@ -226,11 +226,11 @@ func serverCode(s *host.Server) int {
 
 // serverAdvice says what to do about a server whose tools are missing.
 func serverAdvice(s *host.Server) string {
-	switch serverCode(s) {
-	case exitConfiguration:
+	switch {
+	case s.State == "starting": // the host has said it
+		return ""
+	case serverCode(s) == exitConfiguration:
 		return "; see 'collet config check'"
-	case exitTimeout:
-		return "; --wait gives it longer, 'collet servers logs " + s.Name + "' shows what it does"
 	}
 	return "; see 'collet servers logs " + s.Name + "'"
 }

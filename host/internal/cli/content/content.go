@@ -26,7 +26,7 @@ func Print(w io.Writer, result json.RawMessage, files *Files) error {
 		text   strings.Builder
 		failed error
 	)
-	blocks := root.Get("content").Array()
+	blocks := root.Get("content").Array() // a lone value, which some servers send, counts as one block
 	for _, b := range blocks {
 		line, err := block(b, files)
 		if err != nil && failed == nil {
@@ -66,6 +66,9 @@ func Save(result json.RawMessage, files *Files) (lines []string, err error) {
 
 // block is one content block for a person.
 func block(b gjson.Result, files *Files) (string, error) {
+	if b.Type == gjson.String {
+		return b.String(), nil
+	}
 	if kind, mime, data, ok := binary(b); ok {
 		return describe(kind, mime, data, files)
 	}

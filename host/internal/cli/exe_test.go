@@ -1,0 +1,5 @@
+//go:build !windows
+
+package cli_test
+
+const exe = ""

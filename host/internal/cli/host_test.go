@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// fakeHost answers what a test puts in.
+type fakeHost struct {
+	problems []host.Problem
+	listing  host.Listing
+	tool     *host.Tool
+	result   *host.Result
+	err      error
+
+	request host.Request
+	called  bool
+	closed  bool
+}
+
+func (h *fakeHost) Problems() []host.Problem { return h.problems }
+func (h *fakeHost) Servers() []host.Server   { return h.listing.Servers }
+func (h *fakeHost) Tools(context.Context, host.Query) (*host.Listing, error) {
+	return &h.listing, h.err
+}
+func (h *fakeHost) Tool(context.Context, string) (*host.Tool, error) {
+	if h.tool == nil {
+		return nil, h.err
+	}
+	return h.tool, nil
+}
+func (h *fakeHost) Call(_ context.Context, req host.Request) (*host.Result, error) {
+	h.request, h.called = req, true
+	return h.result, h.err
+}
+func (h *fakeHost) Close() error { h.closed = true; return nil }
+
+// command is one run of the command line on a fake host.
+type command struct {
+	host             *fakeHost
+	stdin            string
+	terminal         bool
+	out, err         bytes.Buffer
+	outBroken        error
+	options          host.Options
+	environmentValue string
+}
+
+func (c *command) run(t *testing.T, args ...string) int {
+	t.Helper()
+	streams := &terminal.Streams{In: strings.NewReader(c.stdin), Out: &c.out, Err: &c.err}
+	if c.outBroken != nil {
+		streams.Out = broken{c.outBroken}
+	}
+	if c.terminal {
+		streams.OutTerminal, streams.ErrTerminal, streams.Width = true, true, 60
+	}
+	getenv := func(string) string { return c.environmentValue }
+	f := New(streams, getenv, "test")
+	f.Open = func(_ context.Context, opt host.Options) (openHost, error) {
+		c.options = opt
+		return c.host, nil
+	}
+	code := f.Run(t.Context(), args)
+	if c.options.ConfigFiles != nil && !c.host.closed {
+		t.Error("the host was left open")
+	}
+	return code
+}
+
+type broken struct{ err error }
+
+func (b broken) Write([]byte) (int, error) { return 0, b.err }
+
+func failed(class failure.Class) *host.Failure {
+	return &host.Failure{Failure: *failure.New(class, failure.NotSent, "it went wrong"), Server: "s", Tool: "t"}
+}

@@ -1,0 +1,122 @@
+package cli_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host/internal/cli"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"collet": func() { os.Exit(cli.Main("1.2.3-test")) },
+	})
+}
+
+// peers are the programs that scripts talk to, by the name they get in $PLUGINS.
+// Each is built in its own module's directory, so that a workspace is not needed.
+var peers = map[string]string{
+	"collet-plugin-mcp":   "plugins/mcp",
+	"collet-plugin-hello": "sdk/examples/hello",
+	"collet-plugin-fault": "sdk/internal/testadapter",
+	"faultserver":         "sdk/internal/faultserver",
+}
+
+func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and starts real processes")
+	}
+	plugins := t.TempDir()
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var built sync.WaitGroup
+	for binary, source := range peers {
+		built.Go(func() {
+			cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(plugins, binary)+exe, ".")
+			cmd.Dir = filepath.Join(root, source)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("build %s: %v\n%s", source, err, out)
+			}
+		})
+	}
+	built.Wait()
+	if t.Failed() {
+		return
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PLUGINS", plugins)
+			for _, kind := range []string{"CONFIG", "STATE", "CACHE", "DATA"} {
+				env.Setenv("XDG_"+kind+"_HOME", filepath.Join(env.WorkDir, ".xdg", kind))
+			}
+			env.Setenv("COLLET_CONFIG", filepath.Join(env.WorkDir, "mcp.toml"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"json":  jsonPath,
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// exits runs "exits CODE program args..." and wants exactly that exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE program [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// jsonPath runs "json PATH WANT": the raw JSON at that GJSON path of the last
+// stdout, a string without its quotes, is WANT; "! json PATH" wants nothing there.
+func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 1 || neg != (len(args) == 1) {
+		ts.Fatalf("usage: json PATH WANT, or ! json PATH")
+	}
+	text := ts.ReadFile("stdout")
+	if !gjson.Valid(text) {
+		ts.Fatalf("stdout is not JSON: %s", text)
+	}
+	got := gjson.Get(text, args[0])
+	switch {
+	case neg && got.Exists():
+		ts.Fatalf("%s is there: %s", args[0], got.Raw)
+	case neg:
+	case !got.Exists():
+		ts.Fatalf("nothing at %s", args[0])
+	default:
+		have := got.Raw
+		if got.Type == gjson.String || have == "" {
+			have = got.String()
+		}
+		if want := args[1]; have != want {
+			ts.Fatalf("%s is %s, want %s", args[0], fmt.Sprintf("%q", have), fmt.Sprintf("%q", want))
+		}
+	}
+}

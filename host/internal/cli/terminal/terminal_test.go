@@ -1,0 +1,134 @@
+package terminal
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestEscape(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain ä 日本 🤖":                   "plain ä 日本 🤖",
+		"tab\tand\nline\r\n":             "tab\tand\nline\r\n",
+		"over\rwrite":                    `over\rwrite`,
+		"\x1b[2J\x1b]52;c;eA==\x07":      `\x1b[2J\x1b]52;c;eA==\x07`,
+		"\x00\x7f":                       `\x00\x7f`,
+		"\u009b31m":                      `\u009b31m`,
+		"abc\u202edef\u2066\u200f\u061c": `abc\u202edef\u2066\u200f\u061c`,
+		"bad \xc3\x28 \x9b":              `bad \xc3( \x9b`,
+		"\uFFFD stays":                   "\uFFFD stays",
+	} {
+		if got := Escape(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestEscaperHoldsTornCharactersTogether(t *testing.T) {
+	const text = "日本\u202e🤖é\x1b"
+	for size := 1; size <= len(text); size++ {
+		var out bytes.Buffer
+		w := Escaper(&out)
+		for rest := text; rest != ""; {
+			n := min(size, len(rest))
+			if got, err := w.Write([]byte(rest[:n])); got != n || err != nil {
+				t.Fatal(got, err)
+			}
+			rest = rest[n:]
+		}
+		if out.String() != Escape(text) {
+			t.Errorf("in pieces of %d: %q", size, out.String())
+		}
+	}
+}
+
+func FuzzEscape(f *testing.F) {
+	f.Add("\x1b[31m\u202e")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range strings.ReplaceAll(Escape(s), "\r\n", "\n") {
+			if harmful(r, 2) {
+				t.Errorf("%q lets %U through", s, r)
+			}
+		}
+	})
+}
+
+func TestTable(t *testing.T) {
+	rows := [][]string{{"a", "日本", "a long\ndescription"}, {"bcd\x1b", "x", ""}}
+	var out bytes.Buffer
+	s := &Streams{Out: &out}
+	if err := s.Table([]string{"H", "I", "J"}, rows); err != nil {
+		t.Fatal(err)
+	}
+	if want := "H     I     J\na     日本  a long description\nbcd\x1b  x\n"; out.String() != want {
+		t.Errorf("to a pipe:\n%q want\n%q", out.String(), want)
+	}
+	out.Reset()
+	s.OutTerminal, s.Width, s.Color = true, 25, true
+	if err := s.Table([]string{"H", "I", "J"}, rows); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\x1b[1mH        I     J\x1b[0m\na        日本  a long de…\n" + `bcd\x1b  x` + "\n"; out.String() != want {
+		t.Errorf("to a terminal:\n%q want\n%q", out.String(), want)
+	}
+}
+
+func TestClosedPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	defer w.Close()
+	p := &pipeWriter{w: w}
+	for range 2 {
+		if n, err := p.Write([]byte("xy")); n != 2 || err != nil {
+			t.Errorf("got %d, %v", n, err)
+		}
+	}
+	other := errors.New("disk full")
+	p = &pipeWriter{w: failing{other}}
+	if _, err := p.Write(nil); !errors.Is(err, other) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestSpinnerIsSilentWhereNobodyLooks(t *testing.T) {
+	var out bytes.Buffer
+	s := &Streams{Err: &out}
+	p := s.Spin("x")
+	p.Status("y")
+	p.Stop()
+	if out.Len() > 0 {
+		t.Errorf("wrote %q", out.String())
+	}
+}
+
+func TestSpinner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		s := &Streams{Err: &out, ErrTerminal: true}
+		quick := s.Spin("quick")
+		time.Sleep(spinnerDelay / 2)
+		quick.Stop()
+		if out.Len() > 0 {
+			t.Errorf("a quick answer flickers: %q", out.String())
+		}
+		slow := s.Spin("a\x1b\nb")
+		slow.Status("50%")
+		time.Sleep(3 * time.Second)
+		slow.Stop()
+		slow.Stop()
+		if text := out.String(); !strings.Contains(text, `a\x1b b 2s 50%`) || !strings.HasSuffix(text, "\r\x1b[K") {
+			t.Errorf("got %q", text)
+		}
+	})
+}

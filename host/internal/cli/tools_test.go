@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+func answer(result string) *fakeHost {
+	return &fakeHost{result: &host.Result{Tool: "s/t", JSON: json.RawMessage(result), Attempts: 1, Duration: 1500 * time.Millisecond}}
+}
+
+func TestEnvelopeKeepsBytes(t *testing.T) {
+	result := "{ \"z\":1.0,\n\t\"a\":9007199254740993, \"h\":\"<&>\u2028\\u00e9\", \"content\":[] }"
+	c := command{host: answer(result)}
+	if code := c.run(t, "tools", "call", "s/t", "--json", "--config", "x"); code != 0 {
+		t.Fatal(code, c.err.String())
+	}
+	want := `{"tool":"s/t","ok":true,"result":` + result + `,"attempts":1,"durationMs":1500,"notices":[]}` + "\n"
+	if c.out.String() != want {
+		t.Errorf("got %s want %s", c.out.String(), want)
+	}
+}
+
+func TestEnvelopeOfAFailure(t *testing.T) {
+	f := failed(failure.RateLimited)
+	f.RetryAfter, f.UpstreamCode, f.StderrTail, f.Attempts, f.Notices = 2*time.Second, 429, []string{"a", "<b>"}, 2, []string{"n"}
+	c := command{host: &fakeHost{err: f}}
+	if code := c.run(t, "tools", "call", "s/t", "--json", "--config", "x"); code != 4 {
+		t.Fatal(code)
+	}
+	want := `{"tool":"s/t","ok":false,"failure":{"class":"rate-limited","delivery":"not-sent","message":"it went wrong","server":"s","tool":"t","retryAfterMs":2000,"upstreamCode":429,"stderrTail":["a","<b>"]},"attempts":2,"durationMs":0,"notices":["n"]}` + "\n"
+	if c.out.String() != want {
+		t.Errorf("got %s want %s", c.out.String(), want)
+	}
+	if c.err.Len() > 0 {
+		t.Errorf("stderr: %s", c.err.String())
+	}
+}
+
+func TestFailureForAPerson(t *testing.T) {
+	f := failed(failure.ConnectionRefused)
+	f.StderrTail = []string{"panic: x", "\x1b[2Jexit"}
+	f.Problems = []failure.Problem{{Path: "/a", Rule: "type", Message: "not this"}, {Rule: "required", Message: "went wrong"}}
+	c := command{host: &fakeHost{err: f}, terminal: true}
+	c.run(t, "tools", "call", "s/t", "--config", "x")
+	want := "collet: s/t: it went wrong\n  /a: type: not this\n  the end of its stderr:\n    panic: x\n    " + `\x1b[2Jexit` + "\n  'collet servers logs s' shows what it said\n"
+	if c.err.String() != want {
+		t.Errorf("got %q, want %q", c.err.String(), want)
+	}
+}
+
+func TestCallPassesOn(t *testing.T) {
+	h := answer(`{"content":[]}`)
+	h.tool = &host.Tool{InputSchema: json.RawMessage(`{"properties":{"s":{"type":"string"}}}`)}
+	c := command{host: h}
+	c.run(t, "tools", "call", "s/t", "s=007", "x=1", "--timeout", "3s", "--retry", "never", "--yes", "--config", "x")
+	r := h.request
+	if r.Tool != "s/t" || string(r.Arguments) != `{"s":"007","x":1}` || r.Timeout != 3*time.Second || r.Retry != host.RetryNever || r.Caller != host.CLI {
+		t.Errorf("got %+v %s", r, r.Arguments)
+	}
+
+	const whole = "{ \"b\":1.0,\n \"a\":{} }"
+	h = answer(`{"content":[]}`)
+	c = command{host: h, stdin: whole + "\n"}
+	c.run(t, "tools", "call", "s/t", "--args", "-", "--config", "x")
+	if string(h.request.Arguments) != whole {
+		t.Errorf("--args sent %s", h.request.Arguments)
+	}
+}
+
+func TestMisspelledArgumentsAreNotSent(t *testing.T) {
+	h := answer(`{}`)
+	h.tool = &host.Tool{InputSchema: json.RawMessage(`{"properties":{"n":{"type":"integer"},"b":{"type":"boolean"}}}`)}
+	c := command{host: h}
+	code := c.run(t, "tools", "call", "s/t", "n=000123", "b=yes", "--config", "x")
+	if code != 2 || h.called {
+		t.Errorf("exit code %d, called %t", code, h.called)
+	}
+	for _, part := range []string{"collet: s/t: ", `/n: "000123" is no integer (type)`, `/b: "yes" is no boolean (type)`} {
+		if !strings.Contains(c.err.String(), part) {
+			t.Errorf("stderr lacks %q: %s", part, c.err.String())
+		}
+	}
+}
+
+func TestTerminalEscapesWhatStrangersSay(t *testing.T) {
+	evil := "\x1b[2J\u202e"
+	h := answer(`{"content":[{"type":"text","text":"\u001b[2J\u202e\ttab"},{"type":"\u001b[2J"}]}`)
+	h.result.Notices = []string{evil}
+	h.tool = &host.Tool{Name: "s/" + evil, WireName: "s__x", Title: evil, Description: evil, Unchecked: evil,
+		InputSchema: json.RawMessage(`{"properties":{"\u001b[2J":{"description":"\u001b[2J","default":"\u202e"}}}`)}
+	h.listing = host.Listing{
+		Tools:   []host.Tool{*h.tool},
+		Servers: []host.Server{{Name: "s", State: "failed", Error: evil, Failure: failed(failure.Timeout), Plugin: evil}},
+	}
+	for _, args := range [][]string{
+		{"tools", "call", "s/t"}, {"tools", "call", "s/t", "-q", "content.0.text"}, {"tools", "show", "s/t"},
+		{"tools", "list"}, {"tools", "list", "--tokens"}, {"servers", "list"},
+	} {
+		c := command{host: h, terminal: true}
+		c.run(t, append(args, "--config", "x")...)
+		for name, text := range map[string]string{"stdout": c.out.String(), "stderr": c.err.String()} {
+			// The spinner's own sequence is the only one that may be there.
+			text = strings.ReplaceAll(text, "\r\x1b[K", "")
+			if strings.ContainsAny(text, "\x1b\u202e") {
+				t.Errorf("%v: %s: %q", args, name, text)
+			}
+		}
+		if !strings.Contains(c.out.String(), `\x1b[2J`) {
+			t.Errorf("%v: nothing escaped: %q", args, c.out.String())
+		}
+	}
+	c := command{host: h}
+	c.run(t, "tools", "call", "s/t", "--config", "x")
+	if !strings.Contains(c.out.String(), evil+"\ttab") {
+		t.Errorf("a pipe gets other bytes: %q", c.out.String())
+	}
+}
+
+func TestListExitCodes(t *testing.T) {
+	ready := host.Server{Name: "a", State: "ready"}
+	late := host.Server{Name: "b", State: "starting", Error: "still starting"}
+	dead := host.Server{Name: "c", State: "failed", Error: "gone", Failure: failed(failure.ConnectionRefused)}
+	wrong := host.Server{Name: "d", State: "misconfigured", Error: "mcp.toml:1: x"}
+	auth := host.Server{Name: "e", State: "failed", Error: "401", Failure: failed(failure.AuthFailure)}
+	off := host.Server{Name: "f", State: "disabled", Error: "disabled"}
+	for _, test := range []struct {
+		servers []host.Server
+		want    int
+		lines   int // on stderr
+	}{
+		{nil, 0, 1},
+		{[]host.Server{ready, late, dead, wrong}, 0, 3},
+		{[]host.Server{late}, 6, 1},
+		{[]host.Server{late, dead}, 4, 2},
+		{[]host.Server{auth, dead, late}, 5, 3},
+		{[]host.Server{auth, wrong}, 3, 2},
+		{[]host.Server{off}, 0, 0},
+		{[]host.Server{off, dead}, 4, 1},
+	} {
+		for _, extra := range []string{"--json=false", "--json"} {
+			c := command{host: &fakeHost{listing: host.Listing{Servers: test.servers}}}
+			if code := c.run(t, "tools", "list", extra, "--config", "x"); code != test.want {
+				t.Errorf("%v: exit code %d, want %d", test.servers, code, test.want)
+			}
+			if n := strings.Count(c.err.String(), "\n"); n != test.lines {
+				t.Errorf("%v: %d lines on stderr: %s", test.servers, n, c.err.String())
+			}
+		}
+	}
+}
+
+func TestListJSONOfNothing(t *testing.T) {
+	c := command{host: &fakeHost{}}
+	c.run(t, "tools", "list", "--json", "--config", "x")
+	if want := `{"tools":[],"servers":[]}` + "\n"; c.out.String() != want {
+		t.Errorf("got %s", c.out.String())
+	}
+}
+
+func TestListCutsToTheTerminal(t *testing.T) {
+	long := strings.Repeat("word ", 40)
+	h := &fakeHost{listing: host.Listing{
+		Tools:   []host.Tool{{Name: "s/t", Exposure: host.Direct, Description: "\n" + long + "\nsecond line"}},
+		Servers: []host.Server{{Name: "s", State: "ready"}},
+	}}
+	c := command{host: h, terminal: true}
+	c.run(t, "tools", "list", "--config", "x")
+	for line := range strings.Lines(c.out.String()) {
+		if n := len([]rune(strings.TrimSpace(line))); n > 60 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	c = command{host: h}
+	c.run(t, "tools", "list", "--config", "x")
+	if !strings.Contains(c.out.String(), strings.TrimSpace(long)+"\n") || strings.Contains(c.out.String(), "second") {
+		t.Errorf("to a pipe: %s", c.out.String())
+	}
+}
+
+func TestConfigurationIsNamed(t *testing.T) {
+	c := command{host: &fakeHost{}}
+	if code := c.run(t, "tools", "list"); code != 3 || !strings.Contains(c.err.String(), "no configuration named, pass --config") {
+		t.Errorf("got %d, %s", code, c.err.String())
+	}
+	c = command{host: &fakeHost{}, environmentValue: "env.toml"}
+	c.run(t, "tools", "list")
+	if got := c.options.ConfigFiles; len(got) != 1 || got[0] != "env.toml" {
+		t.Errorf("COLLET_CONFIG: %v", got)
+	}
+	c = command{host: &fakeHost{}, environmentValue: "env.toml"}
+	c.run(t, "tools", "list", "--config", "flag.toml")
+	if got := c.options.ConfigFiles; len(got) != 1 || got[0] != "flag.toml" {
+		t.Errorf("--config: %v", got)
+	}
+}
+
+func TestFullDiskIsTold(t *testing.T) {
+	for _, args := range [][]string{{"tools", "call", "s/t"}, {"tools", "call", "s/t", "--json"}, {"tools", "list", "--json"}, {"version"}} {
+		h := answer(`{"content":[{"type":"text","text":"x"}]}`)
+		c := command{host: h, outBroken: errors.New("no space left on device")}
+		if code := c.run(t, append(args, "--config", "x")...); code != 4 || !strings.Contains(c.err.String(), "no space left") {
+			t.Errorf("%v: exit code %d, stderr %q", args, code, c.err.String())
+		}
+	}
+}
+
+func TestFileThatCannotBeSavedStopsBeforeTheCall(t *testing.T) {
+	h := answer(`{}`)
+	c := command{host: h}
+	if code := c.run(t, "tools", "call", "s/t", "--save", "/dev/null/x", "--config", "x"); code != 2 || h.called {
+		t.Errorf("exit code %d, called %t", code, h.called)
+	}
+}
