@@ -1,20 +1,160 @@
 package host
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adrg/xdg"
+
+	"github.com/collet-dev/collet/host/internal/call"
+	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/hub"
+	"github.com/collet-dev/collet/host/internal/plugins"
+	"github.com/collet-dev/collet/host/internal/server"
 )
 
-// Host is an open host.
-type Host struct{}
+// closeWait bounds Close. Each stop has shorter steps of its own that end in a
+// kill, so this only matters when the machine is stuck.
+const closeWait = 15 * time.Second
 
-func Open(ctx context.Context, opt Options) (*Host, error)           { return nil, errors.New("stub") }
-func (h *Host) Close() error                                         { return nil }
-func (h *Host) Problems() []Problem                                  { return nil }
-func (h *Host) Servers() []Server                                    { return nil }
-func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) { return nil, errors.New("stub") }
-func (h *Host) Tool(ctx context.Context, name string) (*Tool, error) { return nil, errors.New("stub") }
-func (h *Host) Call(ctx context.Context, req Request) (*Result, error) {
-	return nil, errors.New("stub")
+// Host is an open host. Close it to stop its servers.
+type Host struct {
+	config *config.Config
+	hub    *hub.Hub
+	calls  *call.Pipeline
+	events events
 }
-func (h *Host) Subscribe(f func(Event)) (cancel func()) { return func() {} }
+
+// Open reads the configuration and returns a host for it. It starts no server.
+// Faults of single entries are not errors: see Problems. The error is a file
+// that cannot be read.
+func Open(_ context.Context, opt Options) (*Host, error) {
+	c, err := config.Load(opt.ConfigFiles)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Environ == nil {
+		opt.Environ = os.Environ()
+	}
+	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
+	opt.Version = cmp.Or(opt.Version, "dev")
+	opt.StateDir = cmp.Or(opt.StateDir, filepath.Join(xdg.StateHome, "collet"))
+	opt.CacheDir = cmp.Or(opt.CacheDir, filepath.Join(xdg.CacheHome, "collet"))
+	values := newResolver(opt.Environ)
+	h := &Host{config: c}
+	dirs := h.pluginDirs(values, opt.PluginDirs)
+	h.hub = hub.New(c, server.Surroundings{
+		Plugins:   plugins.Finder{Dirs: dirs},
+		Describer: &plugins.Describer{CacheDir: opt.CacheDir},
+		Resolver:  values,
+		Environ:   opt.Environ,
+		LogDir:    filepath.Join(opt.StateDir, "logs"),
+		Log:       opt.Log,
+		Version:   opt.Version,
+		Changed: func(name string, s server.Status) {
+			h.events.emit(Event{ServerChanged: &ServerEvent{Server: name, State: string(s.State), Failure: ofServer(name, s.Failure)}})
+		},
+		Listed: func(name string) { h.events.emit(Event{CatalogChanged: &CatalogEvent{Server: name}}) },
+	})
+	h.calls = &call.Pipeline{
+		Find: func(ctx context.Context, canonical string) (*catalog.Tool, call.Server, error) {
+			t, s, err := h.hub.Find(ctx, canonical)
+			return t, s, err
+		},
+		Started:  func(e call.Event) { h.events.emit(Event{CallStarted: &e}) },
+		Finished: func(e call.Event) { h.events.emit(Event{CallFinished: &e}) },
+		Log:      opt.Log,
+	}
+	return h, nil
+}
+
+// pluginDirs are the directories that plugins are looked up in: the caller's,
+// those of mcp.toml, the one of the running binary, and the user's own.
+func (h *Host) pluginDirs(values config.Resolver, first []string) []string {
+	named, problems := h.config.Host.ResolvePluginDirs(values)
+	h.config.Problems = append(h.config.Problems, problems...)
+	dirs := append(first[:len(first):len(first)], named...)
+	if exe, err := os.Executable(); err == nil {
+		dirs = append(dirs, filepath.Dir(exe))
+	}
+	return append(dirs, filepath.Join(xdg.DataHome, "collet", "plugins"))
+}
+
+// Close stops all servers and waits for them, at most 15 s. Calls in flight fail.
+func (h *Host) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	return h.hub.Close(ctx)
+}
+
+// Problems are the faults of the configuration, in file order. The entries they
+// concern are left out; everything else works.
+func (h *Host) Problems() []Problem { return h.config.Problems }
+
+// Call makes one call. The error is always a *Failure. A tool that ran and says
+// it failed is a Result with IsError set.
+func (h *Host) Call(ctx context.Context, req Request) (*Result, error) { return h.calls.Do(ctx, req) }
+
+// Subscribe has f called with every event until cancel is called. Events of one
+// server come in order. f is called on the goroutine in which the event happens,
+// and must neither block nor call into the host.
+func (h *Host) Subscribe(f func(Event)) (cancel func()) { return h.events.subscribe(f) }
+
+// events hands what happens to those who subscribed.
+type events struct {
+	mu   sync.RWMutex
+	subs map[*func(Event)]struct{}
+}
+
+func (e *events) subscribe(f func(Event)) func() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.subs == nil {
+		e.subs = map[*func(Event)]struct{}{}
+	}
+	key := &f
+	e.subs[key] = struct{}{}
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.subs, key)
+	}
+}
+
+func (e *events) emit(ev Event) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	for f := range e.subs {
+		(*f)(ev)
+	}
+}
+
+// newResolver resolves configuration values from an environment.
+func newResolver(environ []string) config.Resolver {
+	vars := make(map[string]string, len(environ))
+	for _, kv := range environ {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			vars[k] = v
+		}
+	}
+	return config.Resolver{
+		Lookup:  func(k string) (string, bool) { v, ok := vars[k]; return v, ok },
+		Home:    vars["HOME"],
+		Command: valueCommand(environ),
+	}
+}
+
+// ofServer is a server's failure as the public API shows it.
+func ofServer(name string, f *server.Failure) *Failure {
+	if f == nil {
+		return nil
+	}
+	return &Failure{Server: name, Failure: f.Failure, Misconfigured: f.Misconfigured, StderrTail: f.StderrTail}
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -32,6 +33,7 @@ const (
 
 // serve answers the host until it ends this process, or is gone.
 func (p *program) serve(out *os.File) {
+	surviveHost()
 	svc := newService(p, slog.Default())
 	svc.claimOutput = sync.OnceFunc(claimOutput)
 	if os.Getenv(wire.LeaseEnv) == wire.LeaseStdin {
@@ -42,6 +44,12 @@ func (p *program) serve(out *os.File) {
 	plugin.Serve(p.serveConfig(svc))
 	svc.close()
 }
+
+// surviveHost lets this process outlive the host by the moment it takes to close
+// the server. Without it the first log line into the host's closed pipe is the
+// end (os/signal, "SIGPIPE"), and a child that does not mind the end of its stdin
+// is left behind. Listening, unlike ignoring, is not inherited by children.
+func surviveHost() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // holdLease leaves once stdin ends: the host holds the other end and writes
 // nothing, so its end means that the host is gone, however it died. The

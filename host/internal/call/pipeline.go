@@ -1,0 +1,146 @@
+// Package call is the one way to a tool, for every caller: a list of steps from
+// a name and arguments to a result or a failure. It owns deadlines, retries and
+// validation. It starts no process itself and never looks inside a result beyond
+// what a step needs.
+package call
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/host/internal/server"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// Server is what a call needs of the server it goes to.
+type Server interface {
+	Settings() *config.Server
+	Limits() server.Limits
+	// Ready brings the server up if it is not. The error is a *server.Failure.
+	Ready(context.Context) error
+	// Do makes one attempt on the running server. The error is a *server.Failure.
+	Do(context.Context, *server.Request) (*server.Answer, error)
+}
+
+// Pipeline makes calls. Its fields are set once, before the first call.
+type Pipeline struct {
+	// Find resolves a canonical name, starting the server whose tools are not
+	// known yet. The error is a *server.Failure.
+	Find func(ctx context.Context, canonical string) (*catalog.Tool, Server, error)
+	// Started and Finished are told of every call. They must not block.
+	Started, Finished func(Event)
+	Log               *slog.Logger
+}
+
+// steps is the life of a call. The attempt step is the only one that reaches the
+// adapter: it acquires the server, sets the deadline, and decides on a retry.
+var steps = [...]func(*Pipeline, context.Context, *work) *Failure{
+	(*Pipeline).resolve,
+	(*Pipeline).checkExposure,
+	(*Pipeline).askConsent,
+	(*Pipeline).checkArguments,
+	(*Pipeline).attempt,
+	(*Pipeline).checkResult,
+	(*Pipeline).fitBudget,
+}
+
+// work is one call on its way through the steps.
+type work struct {
+	req      Request
+	id       string
+	tool     *catalog.Tool
+	server   Server
+	answer   *server.Answer
+	attempts int
+	notices  []string
+}
+
+// Do makes one call. The error is always a *Failure.
+func (p *Pipeline) Do(ctx context.Context, req Request) (*Result, error) {
+	if req.Caller == "" {
+		req.Caller = exposure.Program
+	}
+	if len(req.Arguments) == 0 {
+		req.Arguments = []byte(`{}`)
+	}
+	w := &work{req: req, id: newID()}
+	sn, tn, _ := name.Split(req.Tool)
+	ev := Event{Server: sn, Tool: tn, Caller: req.Caller}
+	if p.Started != nil {
+		p.Started(ev)
+	}
+	begun := time.Now()
+	fail := p.run(ctx, w)
+	ev.Duration, ev.Attempts = time.Since(begun), w.attempts
+	if fail != nil {
+		fail.Server, fail.Tool = sn, tn
+		fail.Attempts, fail.Duration, fail.Notices = w.attempts, ev.Duration, w.notices
+		ev.Class = fail.Class.String()
+	}
+	if p.Finished != nil {
+		p.Finished(ev)
+	}
+	if fail != nil {
+		return nil, fail
+	}
+	return &Result{
+		Tool: req.Tool, JSON: w.answer.JSON, IsError: w.answer.IsError,
+		Attempts: w.attempts, Duration: ev.Duration, Notices: w.notices,
+	}, nil
+}
+
+func (p *Pipeline) run(ctx context.Context, w *work) *Failure {
+	for _, step := range steps {
+		if fail := step(p, ctx, w); fail != nil {
+			return fail
+		}
+	}
+	return nil
+}
+
+func (p *Pipeline) resolve(ctx context.Context, w *work) *Failure {
+	tool, srv, err := p.Find(ctx, w.req.Tool)
+	if err != nil {
+		return wrap(err)
+	}
+	w.tool, w.server = tool, srv
+	return nil
+}
+
+func (p *Pipeline) checkExposure(_ context.Context, w *work) *Failure {
+	e := w.server.Settings().Rules.Of(w.tool.Name)
+	if ok, reason := e.Callable(w.req.Caller, exposure.ByName); !ok {
+		return refused(failure.NotFound, "the tool %s", reason)
+	}
+	return nil
+}
+
+// askConsent lets every call pass until consent is configured for real.
+func (p *Pipeline) askConsent(context.Context, *work) *Failure { return nil }
+
+// fitBudget lets every result pass: only results toward a model have a budget,
+// and no front serves one yet.
+func (p *Pipeline) fitBudget(context.Context, *work) *Failure { return nil }
+
+// wrap makes a failure of this package out of one of package server.
+func wrap(err error) *Failure {
+	var own *Failure
+	if errors.As(err, &own) {
+		return own
+	}
+	f := server.AsFailure(err)
+	return &Failure{Failure: f.Failure, Misconfigured: f.Misconfigured, StderrTail: f.StderrTail}
+}
+
+// refused is a failure before anything was sent.
+func refused(class failure.Class, format string, args ...any) *Failure {
+	f := failure.New(class, failure.NotSent, format, args...)
+	f.Origin = failure.OriginHost
+	return &Failure{Failure: *f}
+}

@@ -1,0 +1,81 @@
+package call
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// retryWait is the pause before the second attempt, give or take a fifth so that
+// callers that failed together do not come back together.
+const (
+	retryWait   = time.Second
+	retryJitter = 0.2
+)
+
+// mayRetry decides whether the attempt that ended in f is followed by another,
+// and after what pause.
+func (p *Pipeline) mayRetry(w *work, f *Failure, left time.Duration) (time.Duration, bool) {
+	if w.attempts > 1 || f.Misconfigured {
+		return 0, false
+	}
+	set := w.server.Settings()
+	mode := w.req.Retry
+	if mode == "" {
+		mode = Retry(set.Retry)
+	}
+	if !repeatable(mode, &f.Failure, harmless(w.tool, set.TrustHints)) {
+		lost(f)
+		return 0, false
+	}
+	wait := f.RetryAfter
+	if wait == 0 {
+		wait = time.Duration(float64(retryWait) * (1 - retryJitter + 2*retryJitter*rand.Float64()))
+	}
+	return wait, wait < left
+}
+
+// harmless reports whether calling the tool twice does what calling it once
+// does: by its adapter's word, or by annotation where the user trusts that
+// server's hints.
+func harmless(t *catalog.Tool, trustHints bool) bool {
+	if t.Word.ReadOnly || t.Word.Idempotent {
+		return true
+	}
+	return trustHints && (t.Claim.ReadOnly || t.Claim.Idempotent)
+}
+
+// repeatable is the retry rule: the class must be one that may pass, and under
+// safe the first attempt must have had no effect, or none that a second adds to.
+func repeatable(mode Retry, f *failure.Failure, harmless bool) bool {
+	switch f.Class {
+	case failure.ConnectionRefused, failure.Timeout, failure.DNSFailure, failure.RateLimited:
+	default:
+		return false
+	}
+	switch mode {
+	case RetryNever:
+		return false
+	case RetryAlways:
+		return true
+	}
+	if f.Class == failure.RateLimited {
+		// Without a date it is a quota, which does not pass by waiting a second.
+		return f.RetryAfter > 0
+	}
+	return f.Delivery == failure.NotSent || harmless
+}
+
+// lost says, when the answer of a tool that may have acted never came, that
+// nobody knows whether it did.
+func lost(f *Failure) {
+	if f.Delivery != failure.DeliveryUnknown {
+		return
+	}
+	switch f.Class {
+	case failure.ConnectionRefused, failure.Timeout, failure.DNSFailure:
+		f.Message += "; outcome unknown: the tool may have run, so the call was not repeated"
+	}
+}

@@ -1,0 +1,82 @@
+package call
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// checkArguments refuses what the tool's input schema refuses, before the
+// adapter is reached. The adapter gets the arguments as they were written.
+func (p *Pipeline) checkArguments(_ context.Context, w *work) *Failure {
+	if !gjson.ValidBytes(w.req.Arguments) {
+		return refused(failure.InvalidArguments, "the arguments are not valid JSON")
+	}
+	if !gjson.ParseBytes(w.req.Arguments).IsObject() {
+		return refused(failure.InvalidArguments, "the arguments must be a JSON object")
+	}
+	problems := w.tool.Input().Validate(w.req.Arguments)
+	if len(problems) == 0 {
+		return nil
+	}
+	f := refused(failure.InvalidArguments, "the arguments do not fit the tool's input schema: %s", sentence(problems))
+	f.Problems = problems
+	return f
+}
+
+// checkResult holds a result against the tool's output schema. A result that
+// says it is an error answers to no schema (MCP 2026-07-28, server/tools, Error
+// Handling).
+func (p *Pipeline) checkResult(_ context.Context, w *work) *Failure {
+	out := w.tool.Output()
+	mode := w.server.Settings().ValidateResults
+	if out == nil || mode == "off" || w.answer.IsError {
+		return nil
+	}
+	var problems []failure.Problem
+	if sc := gjson.GetBytes(w.answer.JSON, "structuredContent"); sc.Exists() {
+		problems = out.Validate([]byte(sc.Raw))
+	} else {
+		problems = []failure.Problem{{Rule: "structuredContent", Message: "the tool declares an output schema, but the result has no structuredContent"}}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	text := "the result does not fit the tool's output schema: " + sentence(problems)
+	if mode != "strict" {
+		w.notices = append(w.notices, text)
+		return nil
+	}
+	f := refused(failure.InvalidResult, "%s", text)
+	f.Delivery, f.Origin, f.Problems = failure.Answered, failure.OriginUpstream, problems
+	return f
+}
+
+// maxSpoken bounds how many problems a message spells out; the rest is in
+// Problems.
+const maxSpoken = 3
+
+func sentence(problems []failure.Problem) string {
+	var b strings.Builder
+	for i, q := range problems {
+		if i == maxSpoken {
+			fmt.Fprintf(&b, "; and %d more", len(problems)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		if q.Path != "" {
+			b.WriteString(q.Path + ": ")
+		}
+		b.WriteString(q.Message)
+		if q.Rule != "" {
+			b.WriteString(" (" + q.Rule + ")")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,119 @@
+// Package catalog holds tools as the host knows them: the definition exactly as
+// its server wrote it, what the host reads out of it, and its compiled schemas.
+// It decides nothing: not who may see a tool (exposure), not whether a call may
+// be repeated (call).
+package catalog
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/host/internal/schema"
+)
+
+// Tool is one tool of one server. It is made once per definition and never
+// changed, so that a call in flight keeps the schemas it began with.
+type Tool struct {
+	Server string
+	Name   string // as its server spells it, without the server's name
+	// Definition is the whole MCP tool object, byte for byte.
+	Definition   json.RawMessage
+	Title        string
+	Description  string
+	InputSchema  json.RawMessage // nil when the definition has none
+	OutputSchema json.RawMessage // the definition's own, else the adapter's; nil when neither
+
+	Word  Hints // what the adapter answers for
+	Claim Hints // what the annotations say: hints of a stranger
+	// AsksConsent: a person has to agree before the first call of a session.
+	AsksConsent bool
+
+	input, output func() *schema.Schema
+}
+
+// Hints are what is known about a tool's effects. False means unknown or no.
+type Hints struct {
+	ReadOnly   bool
+	Idempotent bool
+}
+
+// Offer is one tool as an adapter offers it.
+type Offer struct {
+	Name                 string
+	Definition           json.RawMessage
+	ReadOnly, Idempotent *bool // nil: the adapter does not say
+	AsksConsent          bool
+	OutputSchema         json.RawMessage // used when the definition has none
+}
+
+// New returns the tool that server offers as o.
+func New(server string, o Offer) *Tool {
+	def := gjson.ParseBytes(o.Definition)
+	t := &Tool{
+		Server:      server,
+		Name:        o.Name,
+		Definition:  o.Definition,
+		Title:       def.Get("title").String(),
+		Description: def.Get("description").String(),
+		InputSchema: raw(def.Get("inputSchema")),
+		Word:        Hints{ReadOnly: is(o.ReadOnly), Idempotent: is(o.Idempotent)},
+		AsksConsent: o.AsksConsent,
+	}
+	notes := def.Get("annotations")
+	if t.Title == "" {
+		t.Title = notes.Get("title").String()
+	}
+	t.Claim = Hints{
+		ReadOnly:   notes.Get("readOnlyHint").Type == gjson.True,
+		Idempotent: notes.Get("idempotentHint").Type == gjson.True,
+	}
+	if t.OutputSchema = raw(def.Get("outputSchema")); t.OutputSchema == nil && len(o.OutputSchema) > 0 {
+		t.OutputSchema = o.OutputSchema
+	}
+	// Compiled at first use: a list of thousands of tools is read far more often
+	// than more than a few of them are called.
+	t.input = sync.OnceValue(func() *schema.Schema { return schema.Compile(orEmpty(t.InputSchema)) })
+	t.output = sync.OnceValue(func() *schema.Schema { return schema.Compile(orEmpty(t.OutputSchema)) })
+	return t
+}
+
+// Input is the compiled input schema. A tool without one takes anything.
+func (t *Tool) Input() *schema.Schema { return t.input() }
+
+// Output is the compiled output schema, or nil when the tool has none.
+func (t *Tool) Output() *schema.Schema {
+	if t.OutputSchema == nil {
+		return nil
+	}
+	return t.output()
+}
+
+// FullName is the tool's canonical name, "<server>/<tool>".
+func (t *Tool) FullName() string { return name.Join(t.Server, t.Name) }
+
+// ReadOnly reports whether the tool is read-only by anybody's word. It is for
+// showing; a decision that hangs on it asks Word, and Claim only where the user
+// trusts that server's hints.
+func (t *Tool) ReadOnly() bool { return t.Word.ReadOnly || t.Claim.ReadOnly }
+
+// Unchecked says why arguments are not validated; empty means they are.
+func (t *Tool) Unchecked() string { return t.input().Unchecked() }
+
+func raw(r gjson.Result) json.RawMessage {
+	if !r.Exists() || r.Type == gjson.Null {
+		return nil
+	}
+	return json.RawMessage(r.Raw)
+}
+
+func orEmpty(s json.RawMessage) json.RawMessage {
+	if s == nil {
+		return json.RawMessage(`{}`)
+	}
+	return s
+}
+
+func is(b *bool) bool { return b != nil && *b }

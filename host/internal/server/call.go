@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// Do makes one attempt at one call on the running process. It starts nothing: a
+// server that does not run is a failure with delivery not-sent. Cancelling ctx
+// cancels the call. The error is a *Failure.
+func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
+	s.mu.Lock()
+	r := s.run
+	s.mu.Unlock()
+	if r == nil {
+		return nil, notSent(failure.ConnectionRefused, "not running")
+	}
+	if r.gone() {
+		return nil, exited(r.proc.Exit(), false)
+	}
+	// Whatever way this returns, the stream is released.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := r.client.CallTool(ctx, &adapterpb.CallToolRequest{
+		Tool: req.Tool.Name, Arguments: req.Arguments, CallId: req.ID, Meta: req.Meta,
+	})
+	if err != nil {
+		return nil, r.fail(ctx, err, true)
+	}
+	for {
+		ev, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil, &Failure{Failure: failure.Failure{
+				Origin: failure.OriginAdapter, Message: "the adapter ended the call without a result",
+			}}
+		}
+		if err != nil {
+			return nil, r.fail(ctx, err, true)
+		}
+		switch e := ev.GetEvent().(type) {
+		case *adapterpb.CallToolEvent_Progress:
+			if req.OnProgress != nil {
+				req.OnProgress(e.Progress.GetDone(), e.Progress.GetTotal(), e.Progress.GetMessage())
+			}
+		case *adapterpb.CallToolEvent_Log:
+			s.env.Log.Debug("log of a call", "server", s.set.Name, "call", req.ID, "logger", e.Log.GetLogger(), "data", string(e.Log.GetData()))
+		case *adapterpb.CallToolEvent_Result:
+			return &Answer{JSON: e.Result.GetResult(), IsError: e.Result.GetIsError()}, nil
+		case *adapterpb.CallToolEvent_InputRequired:
+			return &Answer{Input: &InputRequired{Requests: e.InputRequired.GetRequests(), State: e.InputRequired.GetRequestState()}}, nil
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/collet-dev/collet/host/internal/logfile"
+	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/describe"
+	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/launch"
+)
+
+// exitWait is how long a broken connection waits for the exit status that
+// explains it. The status follows the closed socket within milliseconds.
+const exitWait = 250 * time.Millisecond
+
+// relistWait bounds asking for the tools again after the adapter announced a
+// change.
+const relistWait = 30 * time.Second
+
+// run is one adapter process from its start to its exit.
+type run struct {
+	server *Server
+	proc   *launch.Process
+	client adapterpb.AdapterClient
+	desc   *describe.Description
+	log    *logfile.Writer
+
+	ctx    context.Context // ends with the process, or before
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	upstream chan *adapterpb.Health // the first health that is not "connecting"
+	changed  chan struct{}          // the adapter announced other tools; one signal is enough
+
+	mu      sync.Mutex
+	first   bool // upstream has been told
+	health  *adapterpb.Health
+	version string
+}
+
+func newRun(s *Server, proc *launch.Process, desc *describe.Description, log *logfile.Writer) *run {
+	ctx, cancel := context.WithCancel(s.ctx)
+	return &run{
+		server: s, proc: proc, client: proc.Adapter(), desc: desc, log: log,
+		ctx: ctx, cancel: cancel,
+		upstream: make(chan *adapterpb.Health, 1),
+		changed:  make(chan struct{}, 1),
+	}
+}
+
+// gone reports whether the process has ended.
+func (r *run) gone() bool {
+	select {
+	case <-r.proc.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// watch follows what the adapter says about itself, in a goroutine that end
+// waits for.
+func (r *run) watch() {
+	r.wg.Go(func() {
+		stream, err := r.client.Watch(r.ctx, &adapterpb.WatchRequest{})
+		for err == nil {
+			var ev *adapterpb.WatchEvent
+			if ev, err = stream.Recv(); err == nil {
+				r.note(ev)
+			}
+		}
+		if status.Code(err) == codes.Unimplemented {
+			r.setHealth(&adapterpb.Health{State: adapterpb.Health_STATE_READY})
+			return
+		}
+		if r.ctx.Err() != nil || r.gone() {
+			return
+		}
+		// The contract makes the end of Watch the end of the adapter.
+		r.server.env.Log.Warn("the adapter ended its watch stream; stopping it", "server", r.server.set.Name, "error", err)
+		r.proc.Kill()
+	})
+}
+
+func (r *run) note(ev *adapterpb.WatchEvent) {
+	switch e := ev.GetEvent().(type) {
+	case *adapterpb.WatchEvent_Snapshot:
+		info := e.Snapshot.GetServerInfo()
+		r.mu.Lock()
+		r.version = version(info)
+		r.mu.Unlock()
+		r.setHealth(e.Snapshot.GetHealth())
+	case *adapterpb.WatchEvent_Health:
+		r.setHealth(e.Health)
+	case *adapterpb.WatchEvent_ToolsChanged:
+		select {
+		case r.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// version is "name version" of an upstream that introduced itself.
+func version(info []byte) string {
+	impl := gjson.GetBytes(info, "serverInfo")
+	if !impl.Exists() {
+		impl = gjson.ParseBytes(info)
+	}
+	v := impl.Get("name").String()
+	if n := impl.Get("version").String(); n != "" && v != "" {
+		v += " " + n
+	}
+	return v
+}
+
+func (r *run) setHealth(h *adapterpb.Health) {
+	r.mu.Lock()
+	r.health = h
+	settled := h.GetState() > adapterpb.Health_STATE_CONNECTING
+	tell := settled && !r.first
+	r.first = r.first || settled
+	r.mu.Unlock()
+	if tell {
+		r.upstream <- h
+		return
+	}
+	s := r.server
+	s.mu.Lock()
+	changed := func() {}
+	if s.run == r {
+		changed = s.setLocked(r.statusLocked())
+	}
+	s.mu.Unlock()
+	changed()
+}
+
+// statusLocked is the server's status while this run serves it. A run that
+// serves is starting no more: an adapter that is connecting again is degraded.
+func (r *run) statusLocked() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st := Status{State: Ready, Pid: r.proc.Pid(), Version: r.version}
+	if r.health != nil && r.health.GetState() != adapterpb.Health_STATE_READY {
+		st.State = Degraded
+		if f := failure.FromProto(r.health.GetFailure()); f != nil {
+			st.Failure = &Failure{Failure: *f}
+		}
+	}
+	return st
+}
+
+// waitUpstream waits until the adapter says that calls can succeed.
+func (r *run) waitUpstream(ctx context.Context) *Failure {
+	select {
+	case h := <-r.upstream:
+		if h.GetState() != adapterpb.Health_STATE_UNAVAILABLE {
+			return nil
+		}
+		f := failure.FromProto(h.GetFailure())
+		if f == nil {
+			f = failure.New(failure.Unknown, failure.NotSent, "the adapter says its upstream is unavailable, and not why")
+		}
+		return &Failure{Failure: *f, StderrTail: plainLines(r.proc.Tail())}
+	case <-r.proc.Done():
+		return exited(r.proc.Exit(), false)
+	case <-ctx.Done():
+		return waitFailure(ctx, "waiting for the upstream")
+	}
+}
+
+// attend serves the run after a successful start until its process ends, and
+// then says so.
+func (s *Server) attend(r *run) {
+	for {
+		select {
+		case <-r.changed:
+			s.relist(r)
+			continue
+		case <-r.proc.Done():
+		}
+		break
+	}
+	r.end()
+	exit := r.proc.Exit()
+	s.mu.Lock()
+	changed := func() {}
+	if s.run == r {
+		s.run = nil
+		changed = s.setLocked(Status{State: Failed, Failure: exited(exit, false)})
+	}
+	s.mu.Unlock()
+	changed()
+	if !exit.Requested {
+		s.env.Log.Warn("the adapter process ended", "server", s.set.Name, "reason", exit.Reason)
+	}
+}
+
+// relist takes over the adapter's new list. When it cannot be had, the old one
+// stays: calls are checked by the server itself anyway.
+func (s *Server) relist(r *run) {
+	ctx, cancel := context.WithTimeout(r.ctx, relistWait)
+	defer cancel()
+	tools, fail := r.list(ctx)
+	if fail != nil {
+		s.env.Log.Warn("the new list of tools cannot be had; keeping the old one", "server", s.set.Name, "error", fail)
+		return
+	}
+	s.mu.Lock()
+	s.tools, s.listed = tools, true
+	s.mu.Unlock()
+	if s.env.Listed != nil {
+		s.env.Listed(s.set.Name)
+	}
+}
+
+// Refresh asks a running server for its tools again. A server that does not run
+// is started, which lists as well.
+func (s *Server) Refresh(ctx context.Context) error {
+	s.mu.Lock()
+	r := s.run
+	s.mu.Unlock()
+	if r == nil || r.gone() {
+		return s.Ready(ctx)
+	}
+	tools, fail := r.list(ctx)
+	if fail != nil {
+		return fail
+	}
+	s.mu.Lock()
+	s.tools, s.listed = tools, true
+	s.mu.Unlock()
+	return nil
+}
+
+// stop ends the process in the order launch keeps; end must follow.
+func (r *run) stop(ctx context.Context) error {
+	r.cancel()
+	return r.proc.Stop(ctx)
+}
+
+// end waits for the run's goroutines and closes its log, after the process ended.
+func (r *run) end() {
+	r.cancel()
+	r.wg.Wait()
+	r.log.Close()
+}
+
+// fail returns what err, the end of an RPC, means. sent tells whether the
+// request may have reached the upstream.
+func (r *run) fail(ctx context.Context, err error, sent bool) *Failure {
+	if f := failure.FromStatus(err); f != nil {
+		return &Failure{Failure: *f}
+	}
+	if ctx.Err() != nil {
+		f := waitFailure(ctx, "waiting for the adapter")
+		if sent {
+			f.Delivery = failure.DeliveryUnknown
+		}
+		return f
+	}
+	st := status.Convert(err)
+	// Without a detail it is the process or the connection that failed, and only
+	// the exit status can say why: gRPC's own text varies from run to run.
+	if st.Code() != codes.ResourceExhausted {
+		wait := time.NewTimer(exitWait)
+		defer wait.Stop()
+		select {
+		case <-r.proc.Done():
+			return exited(r.proc.Exit(), sent)
+		case <-wait.C:
+		}
+	}
+	f := &Failure{Failure: failure.Failure{Class: failure.Unknown, Origin: failure.OriginAdapter, Message: "the adapter broke the call off: " + st.Message()}}
+	switch st.Code() {
+	case codes.Unavailable:
+		f.Class = failure.ConnectionRefused
+	case codes.ResourceExhausted:
+		f.Class, f.Message = failure.InvalidResult, "a message to or from the adapter is over the limit of 65 MiB: "+st.Message()
+	case codes.Unimplemented:
+		f.Message = "the adapter does not implement a required part of the contract: " + st.Message()
+	}
+	if !sent {
+		f.Delivery = failure.NotSent
+	}
+	return f
+}

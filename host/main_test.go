@@ -1,0 +1,144 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/collet-dev/collet/host"
+)
+
+// built is where TestMain puts the plugins and the misbehaving MCP server.
+var built string
+
+// patience bounds every wait of these tests; nothing they wait for takes a tenth
+// of it on a working host.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	if config := os.Getenv(victimEnv); config != "" {
+		beVictim(config)
+		return
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "host")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	built = dir
+	for name, pkg := range map[string]string{
+		"collet-plugin-hello":       "github.com/collet-dev/collet/sdk/examples/hello",
+		"collet-plugin-testadapter": "github.com/collet-dev/collet/sdk/internal/testadapter",
+		"faultserver":               "github.com/collet-dev/collet/sdk/internal/faultserver",
+	} {
+		if err := build(".", filepath.Join(dir, name), pkg); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	if err := build("../plugins/mcp", filepath.Join(dir, "collet-plugin-mcp"), "."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if code := m.Run(); code != 0 {
+		return code
+	}
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func build(dir, out, pkg string) error {
+	cmd := exec.Command("go", "build", "-o", out, pkg)
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", pkg, err, text)
+	}
+	return nil
+}
+
+// open opens a host with that mcp.toml, in which %s stands for the directory of
+// the built binaries, and closes it with the test.
+func open(t *testing.T, toml string) *host.Host {
+	t.Helper()
+	h, err := host.Open(t.Context(), options(t, toml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error("close:", err)
+		}
+	})
+	for _, p := range h.Problems() {
+		t.Error("problem:", p)
+	}
+	return h
+}
+
+func options(t *testing.T, toml string) host.Options {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "mcp.toml")
+	if err := os.WriteFile(file, []byte(toml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return host.Options{
+		ConfigFiles: []string{file},
+		PluginDirs:  []string{built},
+		StateDir:    filepath.Join(dir, "state"),
+		CacheDir:    filepath.Join(dir, "cache"),
+		Environ:     append(os.Environ(), "BUILT="+built),
+	}
+}
+
+func patient(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// mustCall calls a tool as the command line does and fails the test if the call fails.
+func mustCall(t *testing.T, h *host.Host, tool, args string) *host.Result {
+	t.Helper()
+	res, err := h.Call(patient(t), host.Request{Tool: tool, Arguments: json.RawMessage(args), Caller: host.CLI})
+	if err != nil {
+		t.Fatalf("call %s: %v", tool, err)
+	}
+	return res
+}
+
+// mustFail calls a tool and returns the failure it must end in.
+func mustFail(t *testing.T, h *host.Host, req host.Request) *host.Failure {
+	t.Helper()
+	res, err := h.Call(patient(t), req)
+	if err == nil {
+		t.Fatalf("call %s: no failure but %s", req.Tool, res.JSON)
+	}
+	return err.(*host.Failure)
+}
+
+// waitGone waits until the process is no more.
+func waitGone(t *testing.T, pid int) {
+	t.Helper()
+	for ctx := patient(t); alive(pid); {
+		if ctx.Err() != nil {
+			t.Fatalf("process %d is still there", pid)
+		}
+		time.Sleep(10 * time.Millisecond) // there is no event for the end of a process that is not our child
+	}
+}
