@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,11 @@ func TestMain(m *testing.M) {
 		}, openFaulty)
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if path, err := helloPath(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
 }
 
 // faulty starts this test binary as the faulty plugin.
