@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -38,8 +37,8 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	code := m.Run()
-	if path, err := helloPath(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
+	if helloDir != "" {
+		_ = os.RemoveAll(helloDir)
 	}
 	os.Exit(code)
 }

@@ -24,12 +24,16 @@ import (
 // matters when something is broken.
 const patience = 30 * time.Second
 
+// helloDir is where helloPath built; TestMain removes it.
+var helloDir string
+
 // helloPath builds the hello plugin once.
 var helloPath = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "collet-hello-")
 	if err != nil {
 		return "", err
 	}
+	helloDir = dir
 	path := filepath.Join(dir, "collet-plugin-hello")
 	out, err := exec.Command("go", "build", "-o", path, "github.com/collet-dev/collet/sdk/examples/hello").CombinedOutput()
 	if err != nil {
@@ -116,4 +120,27 @@ func address(t *testing.T, network, addr string) net.Addr {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// attach connects to a running plugin as a debugging host does.
+func attach(t *testing.T, at plugin.ReattachConfig) peer {
+	t.Helper()
+	client := plugin.NewClient(&plugin.ClientConfig{
+		HandshakeConfig: plugin.HandshakeConfig{
+			ProtocolVersion: wire.ProtocolVersion, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue,
+		},
+		Plugins:          plugin.PluginSet{wire.PluginName: stock{}},
+		Reattach:         &at,
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		Logger:           hclog.NewNullLogger(),
+	})
+	protocol, err := client.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := protocol.Dispense(wire.PluginName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.(peer)
 }
