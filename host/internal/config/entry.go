@@ -7,7 +7,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/exposure"
 )
 
-// serverKeys are all keys of a [servers.NAME] table (DESIGN section 3), in the
+// serverKeys are all keys of a [servers.NAME] table (docs/configuration.md), in the
 // order a message lists them.
 var serverKeys = []string{
 	"enabled", "disabled", "plugin", "command", "args", "cwd", "env", "inherit_env", "url", "headers", "ca_file",

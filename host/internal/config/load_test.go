@@ -14,7 +14,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/name"
 )
 
-// design is the example of DESIGN section 3.
+// design is the example of a whole file.
 const design = `[host]                                  # every key optional
 log_level = "info"
 exposure = "codemode"                   # default for servers that do not say

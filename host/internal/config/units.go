@@ -14,7 +14,7 @@ type limits struct {
 	text        string
 }
 
-// Limits of DESIGN section 3; the ones it leaves open catch a forgotten or a
+// Limits of docs/configuration.md; the ones it leaves open catch a forgotten or a
 // mistaken unit ("30ms", "300h").
 var (
 	timeoutLimits     = limits{time.Second, 600 * time.Second, "1s to 600s"}

@@ -1,6 +1,6 @@
 // Package exposure decides what each caller may see and call: a tool's exposure
 // from a server's rules, and from it the answer to "is it listed", "does a search
-// find it" and "may it be called this way". The table of DESIGN section 4 is in
+// find it" and "may it be called this way". The table of docs/architecture.md is in
 // access.go.
 //
 // It is pure: it knows no server and no catalog, it never filters lists and never

@@ -49,7 +49,7 @@ func TestRulesOf(t *testing.T) {
 	}
 }
 
-// The table of DESIGN section 4, row by row: list, tool_search, by its own name,
+// The table of docs/architecture.md, row by row: list, tool_search, by its own name,
 // tool_call for a model; then what scripts, the CLI and programs may do.
 func TestTheTable(t *testing.T) {
 	const (

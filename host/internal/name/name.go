@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// MaxServer is the longest server name in bytes (DESIGN section 3). It leaves a
+// MaxServer is the longest server name in bytes (docs/configuration.md). It leaves a
 // wire name at least 21 bytes of the tool's own name when it has to be shortened.
 const MaxServer = 32
 

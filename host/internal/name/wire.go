@@ -13,7 +13,7 @@ const MaxWire = 64
 // hashDigits is the length of the mark of an altered name, without its "_".
 const hashDigits = 8
 
-// The tools the host itself offers to model clients (DESIGN section 5).
+// The tools the host itself offers to model clients (docs/architecture.md).
 const (
 	ToolSearch = "tool_search"
 	ToolCall   = "tool_call"
