@@ -104,36 +104,6 @@ func pidOf(t *testing.T, h *host.Host, server string) int {
 	return 0
 }
 
-// victimEnv makes the test binary a small host that opens that mcp.toml, calls
-// until told otherwise, and prints the ids of its children.
-const victimEnv = "COLLET_TEST_VICTIM"
-
-func beVictim(file string) {
-	dir := filepath.Dir(file)
-	h, err := host.Open(context.Background(), host.Options{
-		ConfigFiles: []string{file}, PluginDirs: []string{os.Getenv("BUILT")},
-		StateDir: filepath.Join(dir, "state"), CacheDir: filepath.Join(dir, "cache"),
-	})
-	if err != nil {
-		fmt.Println("error", err)
-		return
-	}
-	if _, err := h.Tools(context.Background(), host.Query{}); err != nil {
-		fmt.Println("error", err)
-		return
-	}
-	for _, s := range h.Servers() {
-		if s.Pid == 0 {
-			fmt.Println("error", s.Name, s.State, s.Error)
-			return
-		}
-		fmt.Println("pid", s.Pid)
-	}
-	fmt.Println("up")
-	_, err = h.Call(context.Background(), host.Request{Tool: "n/t_hang"})
-	fmt.Println("error", err)
-}
-
 func TestKillTheHost(t *testing.T) {
 	opt := options(t, `
 [servers.a]
@@ -196,4 +166,15 @@ func descendants(t *testing.T, pids []int) []int {
 		}
 	}
 	return all
+}
+
+// waitGone waits until the process is no more.
+func waitGone(t *testing.T, pid int) {
+	t.Helper()
+	for ctx := patient(t); alive(pid); {
+		if ctx.Err() != nil {
+			t.Fatalf("process %d is still there", pid)
+		}
+		time.Sleep(10 * time.Millisecond) // there is no event for the end of a process that is not our child
+	}
 }

@@ -131,14 +131,3 @@ func mustFail(t *testing.T, h *host.Host, req host.Request) *host.Failure {
 	}
 	return err.(*host.Failure)
 }
-
-// waitGone waits until the process is no more.
-func waitGone(t *testing.T, pid int) {
-	t.Helper()
-	for ctx := patient(t); alive(pid); {
-		if ctx.Err() != nil {
-			t.Fatalf("process %d is still there", pid)
-		}
-		time.Sleep(10 * time.Millisecond) // there is no event for the end of a process that is not our child
-	}
-}

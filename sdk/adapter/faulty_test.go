@@ -95,9 +95,7 @@ func openFaulty(_ context.Context, env *adapter.Env, cfg faultyConfig) (adapter.
 	var tools adapter.Tools
 	s := &faultyServer{Server: &tools, cfg: cfg, canceled: make(chan struct{}, 1)}
 	adapter.Add(&tools, "panic", "Panics.", func(context.Context, *adapter.Call, none) (string, error) {
-		var m map[string]int
-		m["a"] = 1
-		return "", nil
+		panic("as the test asked")
 	})
 	adapter.Add(&tools, "wait", "Waits until it is canceled.", func(ctx context.Context, call *adapter.Call, _ none) (string, error) {
 		call.Progress(1, 0, "waiting")

@@ -205,7 +205,7 @@ func TestPanicKeepsTheProcess(t *testing.T) {
 	configure(t, c, `{}`)
 	_, err := call(t, c, &adapterpb.CallToolRequest{Tool: "panic"})
 	f := failure.FromStatus(err)
-	if f == nil || f.Class != failure.ServerError || f.Origin != failure.OriginAdapter || !strings.Contains(f.Message, "nil map") {
+	if f == nil || f.Class != failure.ServerError || f.Origin != failure.OriginAdapter || !strings.Contains(f.Message, "as the test asked") {
 		t.Errorf("panic: %v", err)
 	}
 	if !strings.Contains(stderr.String(), "faulty_test.go") {

@@ -102,6 +102,7 @@ func TestConnectFails(t *testing.T) {
 		refusal.UpstreamCode = 401
 		s, host := open(t, func(_ context.Context, n int) (Upstream, error) {
 			if n == 0 {
+				time.Sleep(time.Second) // so that Tools joins this attempt
 				return nil, failure.New(failure.Timeout, failure.DeliveryUnknown, "no answer to initialize")
 			}
 			return nil, refusal

@@ -30,6 +30,7 @@ func (f *Factory) report(cmd *cobra.Command, err error) {
 	)
 	switch {
 	case err == nil:
+	case err == context.Canceled: // who pressed Ctrl-C knows
 	case errors.As(err, &fail):
 		printFailure(f.Streams, fail)
 	case errors.As(err, &exit) && exit.message == "":
