@@ -5,6 +5,7 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
 	"sync"
 
@@ -89,6 +90,13 @@ func (t *Tool) Output() *schema.Schema {
 		return nil
 	}
 	return t.output()
+}
+
+// Equal reports whether o is the same tool with the same definition and the same
+// word of its adapter, so that one can stand for the other.
+func (t *Tool) Equal(o *Tool) bool {
+	return t.Server == o.Server && t.Name == o.Name && t.Word == o.Word && t.AsksConsent == o.AsksConsent &&
+		bytes.Equal(t.Definition, o.Definition) && bytes.Equal(t.OutputSchema, o.OutputSchema)
 }
 
 // FullName is the tool's canonical name, "<server>/<tool>".

@@ -5,9 +5,36 @@ import (
 	"errors"
 	"io"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+
+	"github.com/collet-dev/collet/host/internal/catalog"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
 )
+
+// Answer is what a tool answered.
+type Answer struct {
+	JSON    []byte // the whole MCP result object, byte for byte
+	IsError bool
+	// Input is set instead of JSON when the upstream needs something first.
+	Input *InputRequired
+}
+
+// InputRequired is an upstream's question, raw.
+type InputRequired struct {
+	Requests []byte
+	State    string
+}
+
+// Request is one call to the adapter.
+type Request struct {
+	Tool       *catalog.Tool
+	Arguments  []byte // a JSON object
+	ID         string
+	Meta       []byte
+	OnProgress func(done, total float64, message string)
+}
 
 // Do makes one attempt at one call on the running process. It starts nothing: a
 // server that does not run is a failure with delivery not-sent. Cancelling ctx
@@ -20,16 +47,19 @@ func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 		return nil, notSent(failure.ConnectionRefused, "not running")
 	}
 	if r.gone() {
-		return nil, exited(r.proc.Exit(), false)
+		return nil, r.exited(false)
 	}
 	// Whatever way this returns, the stream is released.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// gRPC names the peer once a call ended that got as far as a connection. One
+	// that did not, because the process is just gone, cannot have been sent.
+	var to peer.Peer
 	stream, err := r.client.CallTool(ctx, &adapterpb.CallToolRequest{
 		Tool: req.Tool.Name, Arguments: req.Arguments, CallId: req.ID, Meta: req.Meta,
-	})
+	}, grpc.Peer(&to))
 	if err != nil {
-		return nil, r.fail(ctx, err, true)
+		return nil, r.fail(ctx, err, to.Addr != nil)
 	}
 	for {
 		ev, err := stream.Recv()
@@ -39,8 +69,9 @@ func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 			}}
 		}
 		if err != nil {
-			return nil, r.fail(ctx, err, true)
+			return nil, r.fail(ctx, err, to.Addr != nil)
 		}
+		r.alive.Store(true)
 		switch e := ev.GetEvent().(type) {
 		case *adapterpb.CallToolEvent_Progress:
 			if req.OnProgress != nil {

@@ -2,14 +2,16 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidwall/gjson"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/collet-dev/collet/host/internal/logfile"
+	"github.com/collet-dev/collet/host/internal/catalog"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -30,7 +32,9 @@ type run struct {
 	proc   *launch.Process
 	client adapterpb.AdapterClient
 	desc   *describe.Description
-	log    *logfile.Writer
+	log    *log
+	// debugged: a debugger may hold the process for as long as it likes.
+	debugged bool
 
 	ctx    context.Context // ends with the process, or before
 	cancel context.CancelFunc
@@ -39,13 +43,18 @@ type run struct {
 	upstream chan *adapterpb.Health // the first health that is not "connecting"
 	changed  chan struct{}          // the adapter announced other tools; one signal is enough
 
+	alive atomic.Bool // it has been heard of since the last health check
+
 	mu      sync.Mutex
 	first   bool // upstream has been told
 	health  *adapterpb.Health
 	version string
+	killed  string // why the host killed the process, if it did
+
+	listing sync.Mutex // one list at a time, so that the last one asked for is the one kept
 }
 
-func newRun(s *Server, proc *launch.Process, desc *describe.Description, log *logfile.Writer) *run {
+func newRun(s *Server, proc *launch.Process, desc *describe.Description, log *log) *run {
 	ctx, cancel := context.WithCancel(s.ctx)
 	return &run{
 		server: s, proc: proc, client: proc.Adapter(), desc: desc, log: log,
@@ -84,8 +93,7 @@ func (r *run) watch() {
 			return
 		}
 		// The contract makes the end of Watch the end of the adapter.
-		r.server.env.Log.Warn("the adapter ended its watch stream; stopping it", "server", r.server.set.Name, "error", err)
-		r.proc.Kill()
+		r.kill("it had ended its watch stream")
 	})
 }
 
@@ -133,12 +141,11 @@ func (r *run) setHealth(h *adapterpb.Health) {
 	}
 	s := r.server
 	s.mu.Lock()
-	changed := func() {}
 	if s.run == r {
-		changed = s.setLocked(r.statusLocked())
+		s.setLocked(r.statusLocked())
 	}
 	s.mu.Unlock()
-	changed()
+	s.tell()
 }
 
 // statusLocked is the server's status while this run serves it. A run that
@@ -169,7 +176,7 @@ func (r *run) waitUpstream(ctx context.Context) *Failure {
 		}
 		return &Failure{Failure: *f, StderrTail: plainLines(r.proc.Tail())}
 	case <-r.proc.Done():
-		return exited(r.proc.Exit(), false)
+		return r.exited(false)
 	case <-ctx.Done():
 		return waitFailure(ctx, "waiting for the upstream")
 	}
@@ -178,10 +185,17 @@ func (r *run) waitUpstream(ctx context.Context) *Failure {
 // attend serves the run after a successful start until its process ends, and
 // then says so.
 func (s *Server) attend(r *run) {
+	if !r.debugged {
+		r.wg.Go(r.checkHealth)
+	}
 	for {
 		select {
 		case <-r.changed:
-			s.relist(r)
+			ctx, cancel := context.WithTimeout(r.ctx, relistWait)
+			if fail := s.relist(ctx, r); fail != nil {
+				s.env.Log.Warn("the new list of tools cannot be had; keeping the old one", "server", s.set.Name, "error", fail)
+			}
+			cancel()
 			continue
 		case <-r.proc.Done():
 		}
@@ -190,38 +204,54 @@ func (s *Server) attend(r *run) {
 	r.end()
 	exit := r.proc.Exit()
 	s.mu.Lock()
-	changed := func() {}
 	if s.run == r {
 		s.run = nil
-		changed = s.setLocked(Status{State: Failed, Failure: exited(exit, false)})
+		s.setLocked(Status{State: Failed, Failure: r.exited(false)})
 	}
 	s.mu.Unlock()
-	changed()
+	s.tell()
 	if !exit.Requested {
 		s.env.Log.Warn("the adapter process ended", "server", s.set.Name, "reason", exit.Reason)
 	}
 }
 
-// relist takes over the adapter's new list. When it cannot be had, the old one
-// stays: calls are checked by the server itself anyway.
-func (s *Server) relist(r *run) {
-	ctx, cancel := context.WithTimeout(r.ctx, relistWait)
-	defer cancel()
+// relist takes over the adapter's list of tools as it is now. When it cannot be
+// had, the old one stays: the server itself checks calls anyway.
+func (s *Server) relist(ctx context.Context, r *run) *Failure {
+	r.listing.Lock()
+	defer r.listing.Unlock()
 	tools, fail := r.list(ctx)
 	if fail != nil {
-		s.env.Log.Warn("the new list of tools cannot be had; keeping the old one", "server", s.set.Name, "error", fail)
-		return
+		return fail
 	}
 	s.mu.Lock()
-	s.tools, s.listed = tools, true
+	changed := s.run == r && s.adoptLocked(tools)
 	s.mu.Unlock()
-	if s.env.Listed != nil {
+	if changed && s.env.Listed != nil {
 		s.env.Listed(s.set.Name)
 	}
+	return nil
+}
+
+// adoptLocked takes over a list and reports whether it differs from the one
+// before. What did not change keeps its compiled schemas.
+func (s *Server) adoptLocked(tools []*catalog.Tool) bool {
+	before := make(map[string]*catalog.Tool, len(s.tools))
+	for _, t := range s.tools {
+		before[t.Name] = t
+	}
+	for i, t := range tools {
+		if old := before[t.Name]; old != nil && old.Equal(t) {
+			tools[i] = old
+		}
+	}
+	changed := !s.listed || !slices.Equal(s.tools, tools)
+	s.tools, s.listed = tools, true
+	return changed
 }
 
 // Refresh asks a running server for its tools again. A server that does not run
-// is started, which lists as well.
+// is started, which lists as well. The error is a *Failure.
 func (s *Server) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	r := s.run
@@ -229,13 +259,9 @@ func (s *Server) Refresh(ctx context.Context) error {
 	if r == nil || r.gone() {
 		return s.Ready(ctx)
 	}
-	tools, fail := r.list(ctx)
-	if fail != nil {
+	if fail := s.relist(ctx, r); fail != nil {
 		return fail
 	}
-	s.mu.Lock()
-	s.tools, s.listed = tools, true
-	s.mu.Unlock()
 	return nil
 }
 
@@ -249,7 +275,44 @@ func (r *run) stop(ctx context.Context) error {
 func (r *run) end() {
 	r.cancel()
 	r.wg.Wait()
-	r.log.Close()
+	r.log.close()
+}
+
+// abandon stops a run that never served, and waits for it.
+func (r *run) abandon() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopWait)
+	defer cancel()
+	_ = r.stop(ctx)
+	r.end()
+}
+
+// kill ends the process at once. why is told to those whose calls end with it.
+func (r *run) kill(why string) {
+	r.mu.Lock()
+	first := r.killed == ""
+	if first {
+		r.killed = why // what follows from the kill is no reason for it
+	}
+	r.mu.Unlock()
+	if first {
+		r.server.env.Log.Warn("killing the adapter process", "server", r.server.set.Name, "reason", why)
+	}
+	r.proc.Kill()
+}
+
+// exited says that the process is gone, and how. sent tells whether a request
+// may have reached the upstream before.
+func (r *run) exited(sent bool) *Failure {
+	f := exited(r.proc.Exit(), sent)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.server.ctx.Err() != nil:
+		f.Class, f.Message = failure.Canceled, "the host is closing"
+	case r.killed != "":
+		f.Message += " (" + r.killed + ")"
+	}
+	return f
 }
 
 // fail returns what err, the end of an RPC, means. sent tells whether the
@@ -259,7 +322,7 @@ func (r *run) fail(ctx context.Context, err error, sent bool) *Failure {
 		return &Failure{Failure: *f}
 	}
 	if ctx.Err() != nil {
-		f := waitFailure(ctx, "waiting for the adapter")
+		f := waitFailure(ctx, "no answer of the adapter yet")
 		if sent {
 			f.Delivery = failure.DeliveryUnknown
 		}
@@ -273,7 +336,7 @@ func (r *run) fail(ctx context.Context, err error, sent bool) *Failure {
 		defer wait.Stop()
 		select {
 		case <-r.proc.Done():
-			return exited(r.proc.Exit(), sent)
+			return r.exited(sent)
 		case <-wait.C:
 		}
 	}

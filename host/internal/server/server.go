@@ -25,6 +25,9 @@ type Surroundings struct {
 	LogDir    string   // one file per server in it
 	Log       *slog.Logger
 	Version   string // the host's, told to adapters
+	// HealthEvery is how often a running adapter is asked for a sign of life.
+	// Default 15 s.
+	HealthEvery time.Duration
 
 	// Changed is told of every change of state, Listed of every new list of
 	// tools. Both are called without locks held and must not block.
@@ -84,6 +87,9 @@ type Server struct {
 	tools  []*catalog.Tool
 	listed bool // tools is what the server said, if only in an earlier run
 	limits Limits
+	news   []Status // changes that Changed has not been told of yet
+
+	telling sync.Mutex // held while Changed is called, so that changes arrive in order
 }
 
 // start is one attempt to bring the server up.
@@ -163,18 +169,15 @@ func (s *Server) Ready(ctx context.Context) error {
 		return nil
 	}
 	st := s.start
-	var changed func()
 	if st == nil {
 		st = &start{done: make(chan struct{})}
 		s.start = st
 		s.run = nil
-		changed = s.setLocked(Status{State: Starting})
+		s.setLocked(Status{State: Starting})
 		s.wg.Go(func() { s.bringUp(st) })
 	}
 	s.mu.Unlock()
-	if changed != nil {
-		changed()
-	}
+	s.tell()
 	select {
 	case <-st.done:
 		if st.fail != nil {
@@ -191,10 +194,10 @@ func (s *Server) Ready(ctx context.Context) error {
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	r := s.run
-	changed := s.setLocked(Status{State: Stopped})
+	s.setLocked(Status{State: Stopped})
 	s.run = nil
 	s.mu.Unlock()
-	changed()
+	s.tell()
 	s.cancel()
 	var err error
 	if r != nil {
@@ -204,16 +207,32 @@ func (s *Server) Close(ctx context.Context) error {
 	return err
 }
 
-// setLocked changes the status and returns the call that tells of it, to be made
-// without the lock.
-func (s *Server) setLocked(st Status) func() {
-	if s.status.State == Stopped {
-		return func() {}
-	}
+// setLocked changes the status; tell, without the lock, must follow. Nothing
+// follows Stopped.
+func (s *Server) setLocked(st Status) {
 	before := s.status
-	s.status = st
-	if before.State == st.State && before.Failure == st.Failure || s.env.Changed == nil {
-		return func() {}
+	if before.State == Stopped {
+		return
 	}
-	return func() { s.env.Changed(s.set.Name, st) }
+	s.status = st
+	if before.State != st.State || before.Failure != st.Failure {
+		s.news = append(s.news, st)
+	}
+}
+
+// tell passes changes of the status on, in their order. On return those before
+// the call have been told.
+func (s *Server) tell() {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	s.mu.Lock()
+	news := s.news
+	s.news = nil
+	s.mu.Unlock()
+	if s.env.Changed == nil {
+		return
+	}
+	for _, st := range news {
+		s.env.Changed(s.set.Name, st)
+	}
 }

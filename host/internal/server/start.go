@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/config"
-	"github.com/collet-dev/collet/host/internal/logfile"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -17,6 +19,10 @@ import (
 
 // genericPlugin serves the entries that name no plugin: any MCP server.
 const genericPlugin = "mcp"
+
+// reattachEnv names running adapters under a debugger, by server (package
+// adapter prints its value under -debug).
+const reattachEnv = "COLLET_REATTACH"
 
 // stopWait bounds the stop of a process nobody waits for by name. It exceeds
 // launch's own steps, so it only matters when those fail.
@@ -36,33 +42,30 @@ func (s *Server) bringUp(st *start) {
 	s.start = nil
 	st.fail = fail
 	closed := s.status.State == Stopped
-	var changed func()
+	var listed bool
 	switch {
 	case fail != nil:
-		changed = s.setLocked(Status{State: Failed, Failure: fail})
+		s.setLocked(Status{State: Failed, Failure: fail})
 	case closed:
 		st.fail = notSent(failure.Canceled, "the host is closing")
 	default:
-		s.run, s.tools, s.listed = r, tools, true
+		s.run = r
+		listed = s.adoptLocked(tools)
 		s.limits = limits(s.set, r.desc.DefaultTimeout)
-		changed = s.setLocked(r.statusLocked())
+		s.setLocked(r.statusLocked())
 	}
 	s.mu.Unlock()
 	if closed && r != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), stopWait)
-		_ = r.stop(ctx)
-		cancel()
+		r.abandon()
 	}
-	if changed != nil {
-		changed()
+	s.tell()
+	if listed && s.env.Listed != nil {
+		s.env.Listed(s.set.Name)
 	}
 	close(st.done)
 	if st.fail != nil {
 		s.env.Log.Warn("server did not start", "server", s.set.Name, "error", st.fail)
 		return
-	}
-	if s.env.Listed != nil {
-		s.env.Listed(s.set.Name)
 	}
 	// From here on the run is watched until its process ends.
 	s.wg.Go(func() { s.attend(r) })
@@ -71,46 +74,75 @@ func (s *Server) bringUp(st *start) {
 // launch takes a server from its entry in mcp.toml to its first list of tools.
 // On failure nothing is left running.
 func (s *Server) launch() (*run, []*catalog.Tool, *Failure) {
-	ctx := s.ctx
-	path, err := s.env.Plugins.Find(s.Plugin(), s.set.Dir)
-	if err != nil {
-		return nil, nil, misconfigured(err)
-	}
-	desc, err := s.env.Describer.Describe(ctx, path, launch.ShortEnv(s.env.Environ))
+	path, err := s.pluginFile()
 	if err != nil {
 		return nil, nil, AsFailure(err)
 	}
+	desc, err := s.env.Describer.Describe(s.ctx, path, launch.ShortEnv(s.env.Environ))
+	if err != nil {
+		f := AsFailure(err)
+		if f.Class == failure.InvalidResult {
+			f.Class = failure.ConnectionRefused // no tool's result, but a file that is no plugin
+		}
+		return nil, nil, f
+	}
 	limit := s.startTimeout(desc)
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(s.ctx, limit)
 	defer cancel()
 	// Resolving may run a user's !command, so it is part of the start's time.
 	settings, err := s.resolve(ctx, desc)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, nil, s.startFailure(ctx, limit, AsFailure(err))
+	case err != nil:
 		return nil, nil, misconfigured(err)
 	}
-	log, err := logfile.Open(s.LogFile())
-	if err != nil {
-		return nil, nil, notSent(failure.Unknown, "open the log file: %w", err)
-	}
+	log := openLog(s.LogFile(), s.env.Log)
+	reattach := variable(s.env.Environ, reattachEnv)
 	proc, err := launch.Start(ctx, launch.Spec{
 		Path: path, Name: s.set.Name, Env: settings.env, Dir: s.set.Dir, StartTimeout: limit,
-		OnStderr: func(line []byte) { log.Line(logLine(time.Now(), line)) },
+		OnStderr: log.line, Reattach: reattach,
 	})
 	if err != nil {
-		log.Close()
+		log.close()
 		return nil, nil, s.startFailure(ctx, limit, AsFailure(err))
 	}
 	r := newRun(s, proc, desc, log)
+	r.debugged = gjson.Get(reattach, s.set.Name).Exists()
 	tools, fail := r.open(ctx, settings.config)
 	if fail != nil {
-		fail = s.startFailure(ctx, limit, fail)
-		stop, cancel := context.WithTimeout(context.Background(), stopWait)
-		defer cancel()
-		_ = r.stop(stop)
-		r.end()
-		return nil, nil, fail
+		if fail.StderrTail == nil {
+			fail.StderrTail = plainLines(proc.Tail())
+		}
+		r.abandon()
+		return nil, nil, s.startFailure(ctx, limit, fail)
 	}
 	return r, tools, nil
+}
+
+// pluginFile finds the plugin's file. Of the entry only the plugin's path is
+// resolved for that: no !command runs for a plugin that is not there.
+func (s *Server) pluginFile() (string, error) {
+	only := config.Server{Name: s.set.Name, File: s.set.File, Line: s.set.Line, Dir: s.set.Dir, Plugin: s.Plugin()}
+	res, err := only.Resolve(s.ctx, s.env.Resolver)
+	if err != nil {
+		return "", misconfigured(err)
+	}
+	path, err := s.env.Plugins.Find(res.Plugin, s.set.Dir)
+	if err != nil {
+		return "", notSent(failure.ConnectionRefused, "%w", err)
+	}
+	return path, nil
+}
+
+// variable is the value of one variable of an environment.
+func variable(environ []string, name string) string {
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
 }
 
 func (s *Server) startTimeout(desc *describe.Description) time.Duration {
@@ -125,14 +157,14 @@ func (s *Server) startTimeout(desc *describe.Description) time.Duration {
 }
 
 // startFailure words a failed start. Whatever step was under way when the time
-// was up, it is the start's time that ran out.
+// was up, f, it is the start's time that ran out.
 func (s *Server) startFailure(ctx context.Context, limit time.Duration, f *Failure) *Failure {
 	f.Delivery = failure.NotSent
 	switch {
 	case ctx.Err() == context.DeadlineExceeded:
 		f.Class = failure.Timeout
 		f.Message = fmt.Sprintf("not ready within its start_timeout of %s; a package runner may still be downloading, "+
-			"so try again or raise start_timeout (%s:%d)", limit, s.set.File, s.set.Line)
+			"so try again or raise start_timeout (%s:%d): %s", limit, s.set.File, s.set.Line, f.Message)
 	case s.ctx.Err() != nil:
 		f.Class, f.Message = failure.Canceled, "canceled while starting"
 	}
@@ -142,6 +174,9 @@ func (s *Server) startFailure(ctx context.Context, limit time.Duration, f *Failu
 // open hands the settings over, waits until the adapter says its upstream is
 // there, and lists the tools.
 func (r *run) open(ctx context.Context, config []byte) ([]*catalog.Tool, *Failure) {
+	if err := r.proc.Healthy(ctx); err != nil {
+		return nil, AsFailure(err)
+	}
 	_, err := r.client.Configure(ctx, &adapterpb.ConfigureRequest{
 		Server: r.server.set.Name, Config: config, HostVersion: r.server.env.Version,
 	})

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host/internal/logfile"
+)
+
+// log keeps what one adapter process writes to stderr.
+type log struct{ file *logfile.Writer }
+
+// openLog opens the server's log file. A file that cannot be had must not keep
+// the server from starting: then nothing is kept but the tail in failures.
+func openLog(path string, host *slog.Logger) *log {
+	file, err := logfile.Open(path)
+	if err != nil {
+		host.Warn("the server's log is not kept", "error", err)
+		return &log{}
+	}
+	return &log{file}
+}
+
+// line keeps one line of stderr, in its readable form and with its time.
+func (l *log) line(line []byte) {
+	if l.file != nil {
+		l.file.Line([]byte(time.Now().UTC().Format("2006-01-02T15:04:05.000Z ") + plain(line)))
+	}
+}
+
+func (l *log) close() {
+	if l.file != nil {
+		_ = l.file.Close() // what could not be kept is gone either way
+	}
+}
+
+// plainLines turns an adapter's log records into lines for a person.
+func plainLines(lines []string) []string {
+	out := make([]string, 0, len(lines))
+	for _, l := range lines {
+		out = append(out, plain([]byte(l)))
+	}
+	return out
+}
+
+// plain is the readable form of one stderr line: hclog's JSON becomes
+// "LEVEL message key=value", anything else, a panic's stack above all, stays.
+func plain(line []byte) string {
+	// Without the backslash gjson takes @ for a modifier.
+	msg := gjson.GetBytes(line, `\@message`)
+	if !msg.Exists() {
+		return string(line)
+	}
+	var b strings.Builder
+	b.WriteString(strings.ToUpper(gjson.GetBytes(line, `\@level`).String()))
+	b.WriteByte(' ')
+	b.WriteString(msg.String())
+	gjson.ParseBytes(line).ForEach(func(k, v gjson.Result) bool {
+		if !strings.HasPrefix(k.String(), "@") {
+			b.WriteString(" " + k.String() + "=" + v.String())
+		}
+		return true
+	})
+	return b.String()
+}
