@@ -79,10 +79,9 @@ proto-check: $(CACHE)/buf/installed $(CACHE)/bin/protoc-gen-go $(CACHE)/bin/prot
 	$(BUF_GENERATE) -o $(CACHE)/generated/proto
 	diff -r --exclude=doc.go sdk/adapterpb $(CACHE)/generated/sdk/adapterpb || { echo "generated code is out of date: run make proto"; exit 1; }
 
-## bench: figures against a floor measured in the same run; there are none before bench/ exists
+## bench: figures of these binaries against floors measured in the same run; see bench/README.md
 bench: build
-	@if [ -d bench ]; then cd bench && go test -run '^$$' -bench . ./...; \
-	else echo "bench: this tree has no bench/ yet, so there is nothing to measure"; fi
+	CGO_ENABLED=0 go run -trimpath ./bench -bin bin
 
 ## clean: what build made; .cache/ (pinned tools and servers) stays
 clean:

@@ -193,8 +193,8 @@ func faults(p pkg) []string {
 			}
 		}
 		switch {
-		case within(path, "sdk/adapterpb") && from != "host/internal/server" && !within(from, "sdk"):
-			fault(path, "the contract is spoken by host/internal/server and the SDK alone")
+		case within(path, "sdk/adapterpb") && from != "host/internal/server" && !within(from, "sdk") && !within(from, "bench/internal"):
+			fault(path, "the contract is spoken by host/internal/server and the SDK alone, and by floors")
 		case path == "host/internal/server" && within(from, "host/internal/front"):
 			fault(path, "a front goes through the pipeline")
 		case within(path, "host/internal/cli") && !within(from, "host/internal/cli") && from != "host/cmd/collet":
@@ -225,6 +225,8 @@ func TestFaults(t *testing.T) {
 		{"host/internal/server", "sdk/adapterpb/v1", false},
 		{"host/internal/hub", "sdk/adapterpb/v1", true},
 		{"plugins/mcp", "sdk/adapterpb/v1", true},
+		{"bench/internal/bare", "sdk/adapterpb/v1", false},
+		{"bench", "sdk/adapterpb/v1", true},
 		{"plugins/mcp", "host", true},
 		{"sdk/mcp", "host/internal/name", true},
 		{"host/internal/front/mcp", "host/internal/server", true},

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/collet-dev/collet/bench/internal/load"
+	"github.com/collet-dev/collet/host"
+)
+
+// allocations measures what a warm call allocates in this process beyond a bare
+// server-streaming call.
+func allocations(ctx context.Context, t *table, p *peers) error {
+	bareCount, bareBytes, err := allocated(ctx, p.g)
+	if err != nil {
+		return err
+	}
+	count, bytes, err := allocated(ctx, p.collet)
+	if err != nil {
+		return err
+	}
+	const maxCount, maxBytes = 60, 16 << 10
+	t.line("allocations of the host per call", fmt.Sprintf("%.0f", bareCount), fmt.Sprintf("%.0f", count),
+		fmt.Sprintf("+%.0f", count-bareCount), fmt.Sprintf("<= +%d", maxCount), count-bareCount <= maxCount)
+	t.line("bytes allocated by the host per call", size(int64(bareBytes)), size(int64(bytes)),
+		"+"+size(int64(bytes-bareBytes)), "<= +"+size(maxBytes), bytes-bareBytes <= maxBytes)
+	return nil
+}
+
+func allocated(ctx context.Context, p peer) (count, bytes float64, err error) {
+	const calls = 2000
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range calls {
+		if _, err := p(ctx, "echo", load.Echo); err != nil {
+			return 0, 0, err
+		}
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / calls, float64(after.TotalAlloc-before.TotalAlloc) / calls, nil
+}
+
+// peakGrowth measures by how much one call with a large result raises the peak
+// of a host's resident memory. Each sample is a process of its own.
+func peakGrowth(ctx context.Context, t *table, bin, echo string) error {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for _, bytes := range []int{64 << 10, 1 << 20, 10 << 20} {
+		var samples []int64
+		for range 5 {
+			cmd := exec.CommandContext(ctx, self, "-bin", bin, "-echo", echo, "-memory", strconv.Itoa(bytes))
+			cmd.Stderr = os.Stderr
+			out, err := cmd.Output()
+			if err != nil {
+				return fmt.Errorf("measure the peak of a host: %w", err)
+			}
+			grown, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+			if err != nil {
+				return err
+			}
+			samples = append(samples, grown)
+		}
+		grown := median(samples)
+		t.atMost("growth of the host's peak, result of "+size(int64(bytes)), size(int64(bytes)), size(grown), float64(grown)/float64(bytes), 4)
+	}
+	return nil
+}
+
+// reportPeak is the process whose peak is measured: a warm host that gets
+// results of that size, five in a row.
+func reportPeak(ctx context.Context, bin, echo string, bytes int) error {
+	dir, err := os.MkdirTemp("", "collet-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	h, err := openHost(ctx, bin, dir, echo, 1)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	call := through(h)
+	// Enough for a few garbage collections: what the heap's normal rise and fall
+	// needs is resident from then on, and is no growth.
+	for range 3000 {
+		if _, err := call(ctx, "echo", load.Echo); err != nil {
+			return err
+		}
+	}
+	// "5" sets the peak to what is resident now (proc_pid_clear_refs(5)).
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
+		return err
+	}
+	before, err := procBytes("/proc/self/status", "VmRSS")
+	if err != nil {
+		return err
+	}
+	for range 5 {
+		if _, err := call(ctx, "blob", load.Blob(bytes)); err != nil {
+			return err
+		}
+	}
+	after, err := procBytes("/proc/self/status", "VmHWM")
+	if err != nil {
+		return err
+	}
+	fmt.Println(after - before)
+	return nil
+}
+
+// pss measures the proportional set size of generic plugins, ten running.
+func pss(ctx context.Context, t *table, bin, dir, echo string) error {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	const n = 10
+	h, err := openHost(ctx, bin, dir, echo, n)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	for i := range n {
+		for range 20 {
+			if _, err := h.Call(ctx, host.Request{Tool: fmt.Sprintf("echo%d/echo", i), Arguments: load.Echo}); err != nil {
+				return fmt.Errorf("collet: %w", err)
+			}
+		}
+	}
+	listing, err := h.Tools(ctx, host.Query{})
+	if err != nil {
+		return err
+	}
+	var samples []int64
+	for _, s := range listing.Servers {
+		b, err := procBytes(fmt.Sprintf("/proc/%d/smaps_rollup", s.Pid), "Pss")
+		if err != nil {
+			return err
+		}
+		samples = append(samples, b)
+	}
+	const limit = 6 << 20
+	middle := median(samples)
+	largest := samples[len(samples)-1]
+	t.line(fmt.Sprintf("PSS of a generic plugin, %d running, median (max)", n), "-", fmt.Sprintf("%s (%s)", size(middle), size(largest)),
+		"", "<= "+size(limit), largest <= limit)
+	return nil
+}
+
+// procBytes reads one "Key: 12 kB" line of a file under /proc.
+func procBytes(file, key string) (int64, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
+		name, value, _ := strings.Cut(s.Text(), ":")
+		if name == key {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			return n << 10, err
+		}
+	}
+	return 0, errors.New(file + " has no " + key)
+}
