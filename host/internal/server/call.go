@@ -5,9 +5,6 @@ import (
 	"errors"
 	"io"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/peer"
-
 	"github.com/collet-dev/collet/host/internal/catalog"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -46,20 +43,17 @@ func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 	if r == nil {
 		return nil, notSent(failure.ConnectionRefused, "not running")
 	}
-	if r.gone() {
+	if r.ending() {
 		return nil, r.exited(false)
 	}
 	// Whatever way this returns, the stream is released.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// gRPC names the peer once a call ended that got as far as a connection. One
-	// that did not, because the process is just gone, cannot have been sent.
-	var to peer.Peer
 	stream, err := r.client.CallTool(ctx, &adapterpb.CallToolRequest{
 		Tool: req.Tool.Name, Arguments: req.Arguments, CallId: req.ID, Meta: req.Meta,
-	}, grpc.Peer(&to))
+	})
 	if err != nil {
-		return nil, r.fail(ctx, err, to.Addr != nil)
+		return nil, r.fail(ctx, err, true)
 	}
 	for {
 		ev, err := stream.Recv()
@@ -69,7 +63,7 @@ func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 			}}
 		}
 		if err != nil {
-			return nil, r.fail(ctx, err, to.Addr != nil)
+			return nil, r.fail(ctx, err, true)
 		}
 		r.alive.Store(true)
 		switch e := ev.GetEvent().(type) {

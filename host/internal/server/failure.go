@@ -57,10 +57,10 @@ func exited(e launch.Exit, sent bool) *Failure {
 	return f
 }
 
-// waitFailure says why ctx ended while something was being waited for.
+// waitFailure says why ctx ended, or is about to, while something was being waited for.
 func waitFailure(ctx context.Context, what string) *Failure {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return notSent(failure.Timeout, "%s", what)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return notSent(failure.Canceled, "canceled: %s", what)
 	}
-	return notSent(failure.Canceled, "canceled: %s", what)
+	return notSent(failure.Timeout, "%s", what)
 }

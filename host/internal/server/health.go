@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -19,11 +20,7 @@ const (
 // for it fail and the next one starts the server again. While calls hear from it
 // there is nothing to ask.
 func (r *run) checkHealth() {
-	every, wait := healthEvery, healthWait
-	if t := r.server.env.HealthEvery; t > 0 {
-		every, wait = t, min(t, healthWait)
-	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(cmp.Or(r.server.env.HealthEvery, healthEvery))
 	defer tick.Stop()
 	misses := 0
 	for {
@@ -38,7 +35,7 @@ func (r *run) checkHealth() {
 			misses = 0
 			continue
 		}
-		ctx, cancel := context.WithTimeout(r.ctx, wait)
+		ctx, cancel := context.WithTimeout(r.ctx, healthWait)
 		err := r.proc.Healthy(ctx)
 		cancel()
 		switch {

@@ -98,6 +98,9 @@ func (st *states) await(t *testing.T, want State) {
 	}
 }
 
+// opened counts the servers of the running test.
+var opened int
+
 // open makes the server of an entry [servers.s] with that body, and closes it
 // with the test.
 func open(t *testing.T, body string, change ...func(*Surroundings)) (*Server, *states) {
@@ -128,12 +131,30 @@ func open(t *testing.T, body string, change ...func(*Surroundings)) (*Server, *s
 		f(&env)
 	}
 	s := New(c.Servers[0], env)
+	opened++
 	t.Cleanup(func() {
-		if err := s.Close(t.Context()); err != nil {
-			t.Log("close:", err)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.Close(ctx); err != nil {
+			t.Error("close:", err)
+		}
+		if opened--; opened == 0 {
+			noneLeft(t)
 		}
 	})
 	return s, st
+}
+
+// noneLeft fails the test when a program built for it still runs. Tests of this
+// package are not parallel, so nobody else's can. Without /proc it sees nothing.
+func noneLeft(t *testing.T) {
+	t.Helper()
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		if exe, err := os.Readlink(link); err == nil && strings.HasPrefix(exe, built+"/") {
+			t.Errorf("%s runs %s still", link, exe)
+		}
+	}
 }
 
 const plainAdapter = `plugin = "testadapter"` + "\n"

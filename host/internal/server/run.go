@@ -22,6 +22,11 @@ import (
 // explains it. The status follows the closed socket within milliseconds.
 const exitWait = 250 * time.Millisecond
 
+// lostWait is how long a process may outlive its watch stream before it is
+// killed. After a crash the rest of its session is ended first, which can take a
+// second.
+const lostWait = 2 * time.Second
+
 // relistWait bounds asking for the tools again after the adapter announced a
 // change.
 const relistWait = 30 * time.Second
@@ -42,6 +47,7 @@ type run struct {
 
 	upstream chan *adapterpb.Health // the first health that is not "connecting"
 	changed  chan struct{}          // the adapter announced other tools; one signal is enough
+	lost     chan struct{}          // closed once nothing more can be expected of the process
 
 	alive atomic.Bool // it has been heard of since the last health check
 
@@ -61,6 +67,7 @@ func newRun(s *Server, proc *launch.Process, desc *describe.Description, log *lo
 		ctx: ctx, cancel: cancel,
 		upstream: make(chan *adapterpb.Health, 1),
 		changed:  make(chan struct{}, 1),
+		lost:     make(chan struct{}),
 	}
 }
 
@@ -89,12 +96,36 @@ func (r *run) watch() {
 			r.setHealth(&adapterpb.Health{State: adapterpb.Health_STATE_READY})
 			return
 		}
-		if r.ctx.Err() != nil || r.gone() {
+		// The contract makes the end of Watch the end of the adapter. When the
+		// process died by itself, this is only the first that is heard of it.
+		close(r.lost)
+		if r.ctx.Err() != nil || r.awaitExit(lostWait) {
 			return
 		}
-		// The contract makes the end of Watch the end of the adapter.
 		r.kill("it had ended its watch stream")
 	})
+}
+
+// ending reports whether the process has ended or is about to.
+func (r *run) ending() bool {
+	select {
+	case <-r.lost:
+		return true
+	default:
+		return r.gone()
+	}
+}
+
+// awaitExit waits until the process has ended and reports whether it has.
+func (r *run) awaitExit(limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-r.proc.Done():
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 func (r *run) note(ev *adapterpb.WatchEvent) {
@@ -256,7 +287,7 @@ func (s *Server) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	r := s.run
 	s.mu.Unlock()
-	if r == nil || r.gone() {
+	if r == nil || r.ending() {
 		return s.Ready(ctx)
 	}
 	if fail := s.relist(ctx, r); fail != nil {
@@ -304,6 +335,9 @@ func (r *run) kill(why string) {
 // may have reached the upstream before.
 func (r *run) exited(sent bool) *Failure {
 	f := exited(r.proc.Exit(), sent)
+	if !r.gone() {
+		f.Message = "the adapter process is ending"
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -321,24 +355,19 @@ func (r *run) fail(ctx context.Context, err error, sent bool) *Failure {
 	if f := failure.FromStatus(err); f != nil {
 		return &Failure{Failure: *f}
 	}
-	if ctx.Err() != nil {
+	st := status.Convert(err)
+	// The adapter knows the caller's deadline too, and may be the first to notice.
+	if ctx.Err() != nil || st.Code() == codes.DeadlineExceeded {
 		f := waitFailure(ctx, "no answer of the adapter yet")
 		if sent {
 			f.Delivery = failure.DeliveryUnknown
 		}
 		return f
 	}
-	st := status.Convert(err)
 	// Without a detail it is the process or the connection that failed, and only
 	// the exit status can say why: gRPC's own text varies from run to run.
-	if st.Code() != codes.ResourceExhausted {
-		wait := time.NewTimer(exitWait)
-		defer wait.Stop()
-		select {
-		case <-r.proc.Done():
-			return r.exited(sent)
-		case <-wait.C:
-		}
+	if st.Code() != codes.ResourceExhausted && r.awaitExit(exitWait) {
+		return r.exited(sent)
 	}
 	f := &Failure{Failure: failure.Failure{Class: failure.Unknown, Origin: failure.OriginAdapter, Message: "the adapter broke the call off: " + st.Message()}}
 	switch st.Code() {

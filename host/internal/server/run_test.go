@@ -5,7 +5,9 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -246,5 +248,117 @@ func TestPlain(t *testing.T) {
 		if got := plain([]byte(line)); got != want {
 			t.Errorf("%s: %q", line, got)
 		}
+	}
+}
+
+// A call made in the moment after the process died, before anybody has cleaned
+// up, was not sent and says so: then it can be made again, whatever the tool does.
+func TestCallRightAfterACrash(t *testing.T) {
+	s, _ := open(t, plainAdapter)
+	mustStart(t, s)
+	x := tool(t, s, "echo")
+	s.mu.Lock()
+	r := s.run
+	s.mu.Unlock()
+	kill(t, s)
+	<-r.lost
+	_, err := s.Do(patient(t), &Request{Tool: x, Arguments: []byte(`{}`)})
+	if f := AsFailure(err); err == nil || f.Class != failure.ConnectionRefused || f.Delivery != failure.NotSent {
+		t.Errorf("%+v", f)
+	}
+	mustStart(t, s)
+	if !r.gone() {
+		t.Error("two processes at once")
+	}
+	if _, err := do(t, s, "echo", `{}`); err != nil {
+		t.Error(err)
+	}
+	if f := r.exited(false); f.Message != "the adapter process ended: signal: killed" {
+		t.Errorf("%q", f.Message)
+	}
+}
+
+func TestUpstreamInTroubleIsDegraded(t *testing.T) {
+	s, st := open(t, "command = \"${BUILT}/faultserver\"\n")
+	mustStart(t, s)
+	if _, err := do(t, s, "x_exit", `{}`); err == nil {
+		t.Fatal("answered")
+	}
+	st.await(t, Degraded)
+	if now := s.Status(); now.Failure == nil || !strings.Contains(now.Failure.Message, "exit status 3") || now.Pid == 0 {
+		t.Errorf("%+v", now)
+	}
+	// The adapter lives: the next call has a new upstream, and the same process.
+	if _, err := do(t, s, "echo", `{}`); err != nil {
+		t.Error(err)
+	}
+	st.await(t, Ready)
+	if got := st.list(); got != "starting ready degraded degraded ready" && got != "starting ready degraded ready" {
+		t.Errorf("states: %s", got)
+	}
+}
+
+// What a restart lists again is no news, and keeps its compiled schemas.
+func TestRestartWithTheSameTools(t *testing.T) {
+	listed := make(chan struct{}, 100)
+	s, st := open(t, plainAdapter, func(env *Surroundings) { env.Listed = func(string) { listed <- struct{}{} } })
+	mustStart(t, s)
+	before, _ := s.Tools()
+	kill(t, s)
+	st.await(t, Failed)
+	mustStart(t, s)
+	if now, _ := s.Tools(); len(now) == 0 || !slices.Equal(now, before) {
+		t.Error("the tools are others")
+	}
+	if n := len(listed); n != 1 {
+		t.Errorf("%d announcements of a list", n)
+	}
+}
+
+// B068: env adds to what is inherited, and an empty value is one.
+func TestEnvironmentOfACommand(t *testing.T) {
+	s, _ := open(t, "command = \"${BUILT}/faultserver\"\nenv = { A = \"\", B = \"x\" }\n")
+	mustStart(t, s)
+	res, err := do(t, s, "x_env", `{"names":["A","B","HOME","SECRET","NONE","COLLET_PLUGIN"]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"A":"","B":"x","COLLET_PLUGIN":null,"HOME":"` + variable(s.env.Environ, "HOME") + `","NONE":null,"SECRET":"s3cret"}`
+	if got := gjson.GetBytes(res.JSON, "content.0.text").String(); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// Whatever the order of starts, calls and crashes, every call ends, and the
+// server comes back.
+func TestCrashesUnderLoad(t *testing.T) {
+	s, _ := open(t, plainAdapter)
+	mustStart(t, s)
+	x, crash := tool(t, s, "echo"), tool(t, s, "kill")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := range 10 {
+				if err := s.Ready(patient(t)); err != nil {
+					t.Error("start:", err)
+					return
+				}
+				req := &Request{Tool: x, Arguments: []byte(`{}`)}
+				if i == 0 && n%3 == 0 {
+					req.Tool = crash
+				}
+				if _, err := s.Do(patient(t), req); err != nil && AsFailure(err).Class != failure.ConnectionRefused {
+					t.Errorf("call: %+v", err)
+				}
+				if i == 1 {
+					_ = s.Refresh(patient(t)) // may meet a crash
+				}
+			}
+		})
+	}
+	wg.Wait()
+	mustStart(t, s)
+	if _, err := do(t, s, "echo", `{}`); err != nil {
+		t.Error(err)
 	}
 }

@@ -94,8 +94,9 @@ type Server struct {
 
 // start is one attempt to bring the server up.
 type start struct {
-	done chan struct{}
-	fail *Failure // valid once done is closed
+	done   chan struct{}
+	fail   *Failure // valid once done is closed
+	before *run     // on its way out; nil when none
 }
 
 // New returns a server that starts when something needs it.
@@ -164,13 +165,13 @@ func (s *Server) Ready(ctx context.Context) error {
 		s.mu.Unlock()
 		return notSent(failure.Canceled, "the host is closing")
 	}
-	if s.run != nil && !s.run.gone() {
+	if s.run != nil && !s.run.ending() {
 		s.mu.Unlock()
 		return nil
 	}
 	st := s.start
 	if st == nil {
-		st = &start{done: make(chan struct{})}
+		st = &start{done: make(chan struct{}), before: s.run}
 		s.start = st
 		s.run = nil
 		s.setLocked(Status{State: Starting})

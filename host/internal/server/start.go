@@ -37,6 +37,13 @@ func (s *Server) Plugin() string { return PluginName(s.set) }
 
 // bringUp carries out one start and publishes how it ended.
 func (s *Server) bringUp(st *start) {
+	if st.before != nil {
+		// Never two processes of one server at once: both may hold the same files.
+		if !st.before.awaitExit(lostWait) {
+			st.before.kill("it had ended its watch stream")
+			st.before.awaitExit(stopWait)
+		}
+	}
 	r, tools, fail := s.launch()
 	s.mu.Lock()
 	s.start = nil

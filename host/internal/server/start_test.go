@@ -12,29 +12,34 @@ import (
 )
 
 // Every way in which a start fails is a failure of a clear class that says what
-// happened, and leaves no process behind (goleak and launch's own tests).
+// happened, and leaves no process behind.
 func TestStartFailures(t *testing.T) {
 	for _, c := range []struct {
 		name, body    string
 		class         failure.Class
 		misconfigured bool
-		says          []string
-		tail          string
+		says          []string // in the message or the stderr tail
 	}{
-		{"no such plugin", `plugin = "nobody"`, failure.ConnectionRefused, false, []string{"collet-plugin-nobody"}, ""},
-		{"exits", fault("stderr=NEEDS A KEY,exit=3"), failure.ConnectionRefused, false, []string{"exit status 3", "NEEDS A KEY"}, ""},
-		{"never shakes hands", fault("nohandshake"), failure.Timeout, false, []string{"start_timeout of 2s", "mcp.toml:1"}, ""},
-		{"another version", fault("core=9"), failure.ConnectionRefused, false, []string{"version"}, ""},
-		{"no adapter", fault("otherservice"), failure.ConnectionRefused, false, nil, ""},
-		{"configure hangs", fault("configurehang"), failure.Timeout, false, []string{"start_timeout of 2s"}, ""},
-		{"watch is silent", fault("watchsilent"), failure.Timeout, false, []string{"start_timeout of 2s"}, ""},
-		{"config breaks the plugin's schema", "plugin = \"hello\"\nconfig = { greeting = 7 }", failure.InvalidArguments, true, []string{"/greeting", "mcp.toml:1"}, ""},
-		{"config has an unknown key", "plugin = \"hello\"\nconfig = { greting = \"x\" }", failure.InvalidArguments, true, []string{"greting"}, ""},
-		{"variable is not set", "plugin = \"hello\"\nconfig = { greeting = \"${NOBODY}\" }", failure.InvalidArguments, true, []string{"NOBODY is not set"}, ""},
-		{"value command fails", "plugin = \"hello\"\nenv = { TOKEN = \"!false\" }", failure.InvalidArguments, true, []string{"TOKEN", "failed"}, ""},
-		{"command is missing", `command = "no-such-command"`, failure.ConnectionRefused, false, []string{"no-such-command", "PATH"}, ""},
-		{"upstream exits", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"crash-init\"]", failure.ConnectionRefused, false, []string{"exit status 1", "NASTY_API_KEY"}, ""},
-		{"upstream never answers", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"initnever\"]\nstart_timeout = \"2s\"", failure.Timeout, false, []string{"start_timeout"}, ""},
+		{"no such plugin", `plugin = "nobody"`, failure.ConnectionRefused, false, []string{"collet-plugin-nobody"}},
+		{"exits", fault("stderr=NEEDS A KEY,exit=3"), failure.ConnectionRefused, false, []string{"exit status 3", "NEEDS A KEY"}},
+		{"never shakes hands", fault("nohandshake"), failure.Timeout, false, []string{"start_timeout of 2s", "mcp.toml:1"}},
+		{"never shakes hands, but says why", fault("stderr=WAITING FOR A LICENCE,nohandshake"), failure.Timeout, false, []string{"start_timeout of 2s", "WAITING FOR A LICENCE"}},
+		{"another contract", fault("version=9"), failure.ConnectionRefused, false, []string{"version"}},
+		{"nobody at its address", fault("deaf"), failure.Timeout, false, []string{"start_timeout of 2s"}},
+		{"closes stdout", fault("closestdout"), failure.ConnectionRefused, false, []string{"without a handshake"}},
+		{"says it is ill", fault("unhealthy"), failure.ConnectionRefused, false, []string{"NOT_SERVING"}},
+		{"another core", fault("core=9"), failure.ConnectionRefused, false, []string{"version"}},
+		{"no adapter", fault("otherservice"), failure.ConnectionRefused, false, []string{"no collet adapter"}},
+		{"configure hangs", fault("configurehang"), failure.Timeout, false, []string{"start_timeout of 2s"}},
+		{"watch is silent", fault("watchsilent"), failure.Timeout, false, []string{"start_timeout of 2s"}},
+		{"config breaks the plugin's schema", "plugin = \"hello\"\nconfig = { greeting = 7 }", failure.InvalidArguments, true, []string{"/greeting", "mcp.toml:1"}},
+		{"config has an unknown key", "plugin = \"hello\"\nconfig = { greting = \"x\" }", failure.InvalidArguments, true, []string{"greting"}},
+		{"variable is not set", "plugin = \"hello\"\nconfig = { greeting = \"${NOBODY}\" }", failure.InvalidArguments, true, []string{"NOBODY is not set"}},
+		{"value command fails", "plugin = \"hello\"\nenv = { TOKEN = \"!false\" }", failure.InvalidArguments, true, []string{"TOKEN", "failed"}},
+		{"command is missing", "command = \"no-such-command\"\nenv = { PATH = \"/nowhere/bin:/nor/here\" }", failure.ConnectionRefused, false, []string{"no-such-command", "/nowhere/bin", "/nor/here"}},
+		{"upstream's list is none", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"nolist\"]", failure.InvalidResult, false, []string{"tools"}},
+		{"upstream exits", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"crash-init\"]", failure.ConnectionRefused, false, []string{"exit status 1", "NASTY_API_KEY"}},
+		{"upstream never answers", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"initnever\"]\nstart_timeout = \"2s\"", failure.Timeout, false, []string{"start_timeout"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, st := open(t, c.body)
@@ -134,5 +139,70 @@ func TestLimits(t *testing.T) {
 		if l := limits(s.set, c.own); l.Timeout != c.timeout || l.MaxTimeout != c.max {
 			t.Errorf("%q own %v: %+v", c.body, c.own, l)
 		}
+	}
+}
+
+// A file that is no plugin is a failure of the servers that name it.
+func TestFilesThatAreNoPlugins(t *testing.T) {
+	for name, c := range map[string]struct {
+		content string
+		mode    os.FileMode
+		says    string
+	}{
+		"text":           {"hello", 0o700, "collet-plugin-x"},
+		"other machine":  {"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xff\xff", 0o700, "collet-plugin-x"},
+		"not executable": {"#!/bin/sh\n", 0o600, "execut"},
+		"fails":          {"#!/bin/sh\necho no licence >&2\nexit 3\n", 0o700, "no licence"},
+		"junk":           {"#!/bin/sh\necho junk\n", 0o700, "junk"},
+		"empty":          {"#!/bin/sh\n", 0o700, "collet-plugin-x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(dir+"/collet-plugin-x", []byte(c.content), c.mode); err != nil {
+				t.Fatal(err)
+			}
+			s, _ := open(t, "plugin = \""+dir+"/collet-plugin-x\"\n")
+			err := s.Ready(patient(t))
+			if err == nil {
+				t.Fatal("it started")
+			}
+			if f := AsFailure(err); f.Class != failure.ConnectionRefused || f.Delivery != failure.NotSent || f.Misconfigured || !strings.Contains(f.Message, c.says) {
+				t.Errorf("%v %v misconfigured=%v: %s", f.Class, f.Delivery, f.Misconfigured, f.Message)
+			}
+		})
+	}
+}
+
+func TestPluginPathIsExpanded(t *testing.T) {
+	s, _ := open(t, "plugin = \"${BUILT}/collet-plugin-hello\"\n")
+	mustStart(t, s)
+	s, _ = open(t, "plugin = \"${NOBODY}/collet-plugin-hello\"\n")
+	if f := AsFailure(s.Ready(patient(t))); !f.Misconfigured || !strings.Contains(f.Message, "NOBODY is not set") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A !command that hangs is bounded by the start, and ends with the server.
+func TestValueCommandThatHangs(t *testing.T) {
+	hang := func(env *Surroundings) {
+		env.Resolver.Command = func(ctx context.Context, _, _ string) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+	}
+	const body = "plugin = \"hello\"\nenv = { TOKEN = \"!hang\" }\n"
+	s, _ := open(t, body+"start_timeout = \"1s\"\n", hang)
+	if f := AsFailure(s.Ready(patient(t))); f.Class != failure.Timeout || f.Misconfigured || !strings.Contains(f.Message, "TOKEN") {
+		t.Errorf("%+v", f)
+	}
+	s, st := open(t, body, hang)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Ready(t.Context()) }()
+	st.await(t, Starting)
+	if err := s.Close(patient(t)); err != nil {
+		t.Error(err)
+	}
+	if f := AsFailure(<-ended); f.Class != failure.Canceled || f.Misconfigured {
+		t.Errorf("%+v", f)
 	}
 }
