@@ -36,6 +36,9 @@ type Options struct {
 	CacheDir string
 	// Log receives the host's own log records. Default: none are kept.
 	Log *slog.Logger
+	// LogLevel, when it is not nil, is set by Open to the log_level of mcp.toml, if
+	// that says one.
+	LogLevel *slog.LevelVar
 	// Version is told to adapters. Default: "dev".
 	Version string
 }
@@ -92,8 +95,10 @@ const (
 
 // Query selects tools.
 type Query struct {
-	// Pattern is a glob over canonical names ("github/*"), or a server's name
-	// alone. Only the servers it can match are started. Empty: every server.
+	// Pattern is SERVERS or SERVERS/TOOLS, two globs: before the first slash over
+	// the names of servers, after it over those of their tools ("github",
+	// "github/*_issue", "*/read_*"). "*" stands for any characters, "?" for one.
+	// Only the servers it names are started. Empty: every server.
 	Pattern string
 	// Exposure keeps only the tools of that exposure. Empty: all but hidden.
 	Exposure Exposure
@@ -106,7 +111,7 @@ type Query struct {
 // Tool is one tool as the host knows it.
 type Tool struct {
 	Name        string   // "<server>/<tool>"
-	WireName    string   // its spelling toward model clients
+	WireName    string   // its spelling toward model clients; empty when, without prefixes, another tool claims it too
 	Server      string   //
 	Title       string   //
 	Description string   //
@@ -124,9 +129,11 @@ type Server struct {
 	Name   string
 	State  string // idle, starting, ready, degraded, backing-off, failed, stopped, disabled, misconfigured
 	Plugin string // the adapter's name, "mcp" for the generic one
-	// Error says why the server's tools are missing, "still starting" included.
+	// Error says why the server is not ready, in a Listing why its tools are
+	// missing, "still starting" included.
 	Error string
-	// Failure is Error with its class, when a start was tried and failed.
+	// Failure is why a start failed, the process ended, or the upstream is in
+	// trouble.
 	Failure *Failure
 	Version string // the upstream's own name and version, when known
 	Pid     int    // of the adapter process, 0 when none runs

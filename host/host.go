@@ -43,6 +43,10 @@ func Open(_ context.Context, opt Options) (*Host, error) {
 	if opt.Environ == nil {
 		opt.Environ = os.Environ()
 	}
+	if opt.LogLevel != nil && c.Host.LogLevel != "" {
+		// config knows the words that slog knows.
+		_ = opt.LogLevel.UnmarshalText([]byte(c.Host.LogLevel))
+	}
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	opt.Version = cmp.Or(opt.Version, "dev")
 	opt.StateDir = cmp.Or(opt.StateDir, filepath.Join(xdg.StateHome, "collet"))

@@ -62,9 +62,12 @@ func pluginOf(h *Host, n string) string {
 // Tools starts the enabled servers that q.Pattern can match, side by side, waits
 // until they have listed their tools or q.Wait is over, and returns what is there.
 // A server whose tools are missing says why in its Error. The error is a
-// canceled ctx.
+// canceled ctx, or a *Failure, not-found, when q.Pattern can match no server.
 func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
-	names := h.matching(q.Pattern)
+	names, fail := h.matching(q.Pattern)
+	if fail != nil {
+		return nil, fail
+	}
 	wait, cancel := context.WithTimeout(ctx, cmp.Or(q.Wait, defaultWait))
 	defer cancel()
 	fails := h.hub.Ready(wait, names, q.Refresh)
@@ -72,18 +75,22 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 		return nil, ctx.Err()
 	}
 	list := &Listing{}
+	wires := h.wireNames()
 	for _, n := range names {
 		info := h.server(n)
-		if f := fails[n]; f != nil {
+		switch f := fails[n]; {
+		case f == nil:
+		case info.State == string(server.Starting):
+			info.Error = fmt.Sprintf("still starting after %s; wait longer with --wait, or see collet servers logs %s", cmp.Or(q.Wait, defaultWait), n)
+			info.Failure = ofServer(n, f)
+		default:
 			info.Error, info.Failure = f.Error(), ofServer(n, f)
-			if info.State == string(server.Starting) {
-				info.Error = fmt.Sprintf("still starting after %s; wait longer with --wait, or see collet servers logs %s", cmp.Or(q.Wait, defaultWait), n)
-			}
 		}
 		if s := h.hub.Server(n); s != nil && fails[n] == nil {
+			info.Error = "" // in trouble perhaps, but its tools are here
 			tools, _ := s.Tools()
 			for _, t := range tools {
-				if shown := h.tool(s, t); q.selects(shown) {
+				if shown := h.tool(s, t, wires); q.selects(shown) {
 					list.Tools = append(list.Tools, shown)
 				}
 			}
@@ -94,32 +101,39 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 	return list, nil
 }
 
-// matching are the configured servers that a tool matching pattern can belong
-// to, disabled ones left out unless they are named.
-func (h *Host) matching(pattern string) []string {
-	sp, _, tools := strings.Cut(pattern, "/")
+// matching are the configured servers that pattern names, the disabled ones
+// only when there is a pattern.
+func (h *Host) matching(pattern string) ([]string, *Failure) {
+	if pattern == "" {
+		var all []string
+		for _, n := range h.hub.Names() {
+			if _, off := h.hub.Disabled(n); !off {
+				all = append(all, n)
+			}
+		}
+		return all, nil
+	}
+	servers, _, _ := strings.Cut(pattern, "/")
 	var out []string
 	for _, n := range h.hub.Names() {
-		_, off := h.hub.Disabled(n)
-		switch {
-		case pattern == "" || !tools && strings.ContainsAny(pattern, "*?") && !name.Match(pattern, n):
-			// Without a slash a glob may match in either part of a name.
-			if off {
-				continue
-			}
-		case !name.Match(sp, n):
-			continue
+		if name.Match(servers, n) {
+			out = append(out, n)
 		}
-		out = append(out, n)
 	}
-	return out
+	if len(out) == 0 {
+		return nil, ofServer("", h.hub.NoServer(servers))
+	}
+	return out, nil
 }
 
+// selects reports whether q keeps a tool of a server that its pattern names.
 func (q Query) selects(t Tool) bool {
 	if q.Exposure == "" && t.Exposure == Hidden || q.Exposure != "" && t.Exposure != q.Exposure {
 		return false
 	}
-	return q.Pattern == "" || q.Pattern == t.Server || name.Match(q.Pattern, t.Name) || !strings.Contains(q.Pattern, "/") && name.Match(q.Pattern, t.Server)
+	_, tools, said := strings.Cut(q.Pattern, "/")
+	_, tool, _ := name.Split(t.Name)
+	return !said || name.Match(tools, tool)
 }
 
 // Tool returns the tool of that canonical name, starting its server if its tools
@@ -133,17 +147,35 @@ func (h *Host) Tool(ctx context.Context, canonical string) (*Tool, error) {
 		f.Tool = tn
 		return nil, f
 	}
-	shown := h.tool(s, t)
+	shown := h.tool(s, t, h.wireNames())
 	return &shown, nil
 }
 
-func (h *Host) tool(s *server.Server, t *catalog.Tool) Tool {
-	wire := name.Wire(t.Server, t.Name)
-	if h.config.Host.WireNames == "plain" {
-		wire = name.Plain(t.Name)
+// wireNames spells tools toward model clients. Without prefixes two tools can
+// claim one name; then neither has it.
+func (h *Host) wireNames() func(*catalog.Tool) string {
+	if h.config.Host.WireNames != "plain" {
+		return func(t *catalog.Tool) string { return name.Wire(t.Server, t.Name) }
 	}
+	var all []string
+	for _, n := range h.hub.Names() {
+		if s := h.hub.Server(n); s != nil {
+			tools, _ := s.Tools()
+			for _, t := range tools {
+				all = append(all, t.FullName())
+			}
+		}
+	}
+	table := name.NewPlainTable(all)
+	return func(t *catalog.Tool) string {
+		wire, _ := table.Wire(t.FullName())
+		return wire
+	}
+}
+
+func (h *Host) tool(s *server.Server, t *catalog.Tool, wire func(*catalog.Tool) string) Tool {
 	return Tool{
-		Name: t.FullName(), WireName: wire, Server: t.Server,
+		Name: t.FullName(), WireName: wire(t), Server: t.Server,
 		Title: t.Title, Description: t.Description,
 		Exposure: s.Settings().Rules.Of(t.Name), ReadOnly: t.ReadOnly(), Unchecked: t.Unchecked(),
 		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Definition: t.Definition,

@@ -84,15 +84,21 @@ func (f *Factory) openSilently(ctx context.Context) (openHost, error) {
 	if file == "" {
 		return nil, exitf(exitConfiguration, "no configuration named, pass --config FILE or set COLLET_CONFIG")
 	}
-	level, err := logLevel(f.logLevel)
+	said, err := logLevel(f.logLevel)
 	if err != nil {
 		return nil, err
 	}
-	h, err := f.Open(ctx, host.Options{
+	var level slog.LevelVar
+	level.Set(said)
+	opt := host.Options{
 		ConfigFiles: []string{file},
-		Log:         slog.New(slog.NewTextHandler(f.Streams.Err, &slog.HandlerOptions{Level: level})),
+		Log:         slog.New(slog.NewTextHandler(f.Streams.Err, &slog.HandlerOptions{Level: &level})),
 		Version:     f.Version,
-	})
+	}
+	if f.logLevel == "" {
+		opt.LogLevel = &level
+	}
+	h, err := f.Open(ctx, opt)
 	if err != nil {
 		return nil, exitf(exitConfiguration, "%v", err)
 	}

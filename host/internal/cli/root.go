@@ -61,7 +61,7 @@ consent is missing; 6 timeout; 7 the result is invalid or over its budget;
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usagef("%v", err) })
 	flags := root.PersistentFlags()
 	flags.StringVar(&f.configFile, "config", "", "the mcp.toml to use (default: $COLLET_CONFIG)")
-	flags.StringVar(&f.logLevel, "log-level", "", "what collet tells of itself on stderr: debug, info, warn or error (default error)")
+	flags.StringVar(&f.logLevel, "log-level", "", "what collet tells of itself on stderr: debug, info, warn or error (default: log_level of mcp.toml, else error)")
 	flags.BoolVar(&f.noColor, "no-color", false, "no styles on a terminal (as NO_COLOR)")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if f.noColor {

@@ -37,9 +37,9 @@ func newCmdToolsList(f *Factory, runF func(context.Context, *toolsListOptions) e
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN]",
 		Short: "List the tools of all servers",
-		Long: `List the tools of all enabled servers, or those whose names match PATTERN: a
-glob over SERVER/TOOL such as 'github/*_issue', or a server's name. Only the
-servers that PATTERN can match are started.
+		Long: `List the tools of all enabled servers, or those that PATTERN names: SERVERS or
+SERVERS/TOOLS, two globs such as 'github', 'github/*_issue' or '*/read_*'. Only
+the servers that PATTERN names are started.
 
 Servers whose tools are missing are told on stderr. The exit code is 0 if any
 server answered, else that of the worst failure.`,
@@ -89,7 +89,7 @@ func toolsListRun(ctx context.Context, opts *toolsListOptions) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case err != nil:
-		return usagef("%v", err)
+		return err
 	}
 	if err := printTools(opts, list); err != nil {
 		return err
@@ -175,12 +175,8 @@ func firstLine(t *host.Tool) string {
 // tellServers says on stderr whose tools are missing and returns the exit code.
 func tellServers(s *terminal.Streams, pattern string, list *host.Listing) int {
 	if len(list.Servers) == 0 {
-		if pattern == "" {
-			s.Note("collet: no servers are configured")
-			return exitOK
-		}
-		s.Note("collet: no server can have a tool that matches %s; 'collet servers list' shows the configured ones", pattern)
-		return exitNotFound
+		s.Note("collet: no servers are configured")
+		return exitOK
 	}
 	var (
 		answered, disabled bool

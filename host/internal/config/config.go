@@ -47,7 +47,7 @@ func (c *Config) Server(name string) *Server {
 
 // Host is the [host] table.
 type Host struct {
-	LogLevel       string            // "debug", "info" (default), "warn" or "error"
+	LogLevel       string            // "debug", "info", "warn" or "error"; "" when not said: each command has its own default
 	Exposure       exposure.Exposure // of servers that do not say; default codemode
 	WireNames      string            // "prefixed" (default) or "plain"
 	ResponseBudget int64             // bytes; default 256 KiB

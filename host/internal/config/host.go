@@ -8,7 +8,6 @@ import (
 
 func defaultHost() Host {
 	return Host{
-		LogLevel:       "info",
 		Exposure:       exposure.Codemode,
 		WireNames:      "prefixed",
 		ResponseBudget: 256 << 10,

@@ -124,7 +124,12 @@ func (h *Hub) find(n string) (*server.Server, error) {
 	if where, ok := h.off[n]; ok {
 		return nil, notFound("the server is %s; set enabled = true to use it", where)
 	}
-	return nil, notFound("no server is called %s%s", n, h.suggestServer(n))
+	return nil, h.NoServer(n)
+}
+
+// NoServer is the failure of asking for a server that is not configured.
+func (h *Hub) NoServer(n string) *server.Failure {
+	return notFound("no server is called %s%s", n, h.suggestServer(n))
 }
 
 func (h *Hub) suggestServer(n string) string {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/collet-dev/collet/host/internal/catalog"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -26,10 +24,6 @@ const exitWait = 250 * time.Millisecond
 // killed. After a crash the rest of its session is ended first, which can take a
 // second.
 const lostWait = 2 * time.Second
-
-// relistWait bounds asking for the tools again after the adapter announced a
-// change.
-const relistWait = 30 * time.Second
 
 // run is one adapter process from its start to its exit.
 type run struct {
@@ -47,6 +41,7 @@ type run struct {
 
 	upstream chan *adapterpb.Health // the first health that is not "connecting"
 	changed  chan struct{}          // the adapter announced other tools; one signal is enough
+	listing  chan struct{}          // holds one while a list is read, so that the last one asked for is the one kept
 	lost     chan struct{}          // closed once nothing more can be expected of the process
 
 	alive atomic.Bool // it has been heard of since the last health check
@@ -57,7 +52,6 @@ type run struct {
 	version string
 	killed  string // why the host killed the process, if it did
 
-	listing sync.Mutex // one list at a time, so that the last one asked for is the one kept
 }
 
 func newRun(s *Server, proc *launch.Process, desc *describe.Description, log *log) *run {
@@ -67,6 +61,7 @@ func newRun(s *Server, proc *launch.Process, desc *describe.Description, log *lo
 		ctx: ctx, cancel: cancel,
 		upstream: make(chan *adapterpb.Health, 1),
 		changed:  make(chan struct{}, 1),
+		listing:  make(chan struct{}, 1),
 		lost:     make(chan struct{}),
 	}
 }
@@ -244,56 +239,6 @@ func (s *Server) attend(r *run) {
 	if !exit.Requested {
 		s.env.Log.Warn("the adapter process ended", "server", s.set.Name, "reason", exit.Reason)
 	}
-}
-
-// relist takes over the adapter's list of tools as it is now. When it cannot be
-// had, the old one stays: the server itself checks calls anyway.
-func (s *Server) relist(ctx context.Context, r *run) *Failure {
-	r.listing.Lock()
-	defer r.listing.Unlock()
-	tools, fail := r.list(ctx)
-	if fail != nil {
-		return fail
-	}
-	s.mu.Lock()
-	changed := s.run == r && s.adoptLocked(tools)
-	s.mu.Unlock()
-	if changed && s.env.Listed != nil {
-		s.env.Listed(s.set.Name)
-	}
-	return nil
-}
-
-// adoptLocked takes over a list and reports whether it differs from the one
-// before. What did not change keeps its compiled schemas.
-func (s *Server) adoptLocked(tools []*catalog.Tool) bool {
-	before := make(map[string]*catalog.Tool, len(s.tools))
-	for _, t := range s.tools {
-		before[t.Name] = t
-	}
-	for i, t := range tools {
-		if old := before[t.Name]; old != nil && old.Equal(t) {
-			tools[i] = old
-		}
-	}
-	changed := !s.listed || !slices.Equal(s.tools, tools)
-	s.tools, s.listed = tools, true
-	return changed
-}
-
-// Refresh asks a running server for its tools again. A server that does not run
-// is started, which lists as well. The error is a *Failure.
-func (s *Server) Refresh(ctx context.Context) error {
-	s.mu.Lock()
-	r := s.run
-	s.mu.Unlock()
-	if r == nil || r.ending() {
-		return s.Ready(ctx)
-	}
-	if fail := s.relist(ctx, r); fail != nil {
-		return fail
-	}
-	return nil
 }
 
 // stop ends the process in the order launch keeps; end must follow.

@@ -200,35 +200,3 @@ func (r *run) open(ctx context.Context, config []byte) ([]*catalog.Tool, *Failur
 	}
 	return r.list(ctx)
 }
-
-// maxPages bounds a list: an adapter that never stops paging is broken.
-const maxPages = 10_000
-
-// list asks for every page of the tools.
-func (r *run) list(ctx context.Context) ([]*catalog.Tool, *Failure) {
-	var tools []*catalog.Tool
-	seen := map[string]bool{}
-	token := ""
-	for range maxPages {
-		resp, err := r.client.ListTools(ctx, &adapterpb.ListToolsRequest{PageToken: token})
-		if err != nil {
-			return nil, r.fail(ctx, err, false)
-		}
-		for _, t := range resp.GetTools() {
-			if seen[t.GetName()] {
-				r.server.env.Log.Warn("a tool is listed twice; the first one counts", "server", r.server.set.Name, "tool", t.GetName())
-				continue
-			}
-			seen[t.GetName()] = true
-			tools = append(tools, catalog.New(r.server.set.Name, catalog.Offer{
-				Name: t.GetName(), Definition: t.GetDefinition(),
-				ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
-				AsksConsent: t.GetAsksConsent(), OutputSchema: t.GetOutputSchema(),
-			}))
-		}
-		if token = resp.GetNextPageToken(); token == "" {
-			return tools, nil
-		}
-	}
-	return nil, notSent(failure.InvalidResult, "the adapter's list of tools has more than %d pages", maxPages)
-}

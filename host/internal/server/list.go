@@ -1,0 +1,101 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/catalog"
+	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// relistWait bounds asking for the tools again after the adapter announced a
+// change.
+const relistWait = 30 * time.Second
+
+// relist takes over the adapter's list of tools as it is now. When it cannot be
+// had, the old one stays: the server itself checks calls anyway.
+func (s *Server) relist(ctx context.Context, r *run) *Failure {
+	select {
+	case r.listing <- struct{}{}:
+		defer func() { <-r.listing }()
+	case <-ctx.Done():
+		return waitFailure(ctx, "another list of its tools is still under way")
+	}
+	tools, fail := r.list(ctx)
+	if fail != nil {
+		return fail
+	}
+	s.mu.Lock()
+	changed := s.run == r && s.adoptLocked(tools)
+	s.mu.Unlock()
+	if changed && s.env.Listed != nil {
+		s.env.Listed(s.set.Name)
+	}
+	return nil
+}
+
+// adoptLocked takes over a list and reports whether it differs from the one
+// before. What did not change keeps its compiled schemas.
+func (s *Server) adoptLocked(tools []*catalog.Tool) bool {
+	before := make(map[string]*catalog.Tool, len(s.tools))
+	for _, t := range s.tools {
+		before[t.Name] = t
+	}
+	for i, t := range tools {
+		if old := before[t.Name]; old != nil && old.Equal(t) {
+			tools[i] = old
+		}
+	}
+	changed := !s.listed || !slices.Equal(s.tools, tools)
+	s.tools, s.listed = tools, true
+	return changed
+}
+
+// Refresh asks a running server for its tools again. A server that does not run
+// is started, which lists as well. The error is a *Failure.
+func (s *Server) Refresh(ctx context.Context) error {
+	s.mu.Lock()
+	r := s.run
+	s.mu.Unlock()
+	if r == nil || r.ending() {
+		return s.Ready(ctx)
+	}
+	if fail := s.relist(ctx, r); fail != nil {
+		return fail
+	}
+	return nil
+}
+
+// maxPages bounds a list: an adapter that never stops paging is broken.
+const maxPages = 10_000
+
+// list asks for every page of the tools.
+func (r *run) list(ctx context.Context) ([]*catalog.Tool, *Failure) {
+	var tools []*catalog.Tool
+	seen := map[string]bool{}
+	token := ""
+	for range maxPages {
+		resp, err := r.client.ListTools(ctx, &adapterpb.ListToolsRequest{PageToken: token})
+		if err != nil {
+			return nil, r.fail(ctx, err, false)
+		}
+		for _, t := range resp.GetTools() {
+			if seen[t.GetName()] {
+				r.server.env.Log.Warn("a tool is listed twice; the first one counts", "server", r.server.set.Name, "tool", t.GetName())
+				continue
+			}
+			seen[t.GetName()] = true
+			tools = append(tools, catalog.New(r.server.set.Name, catalog.Offer{
+				Name: t.GetName(), Definition: t.GetDefinition(),
+				ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
+				AsksConsent: t.GetAsksConsent(), OutputSchema: t.GetOutputSchema(),
+			}))
+		}
+		if token = resp.GetNextPageToken(); token == "" {
+			return tools, nil
+		}
+	}
+	return nil, notSent(failure.InvalidResult, "the adapter's list of tools has more than %d pages", maxPages)
+}
