@@ -10,9 +10,16 @@ import (
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
+// maxArguments is the longest argument object, in bytes: as long as an upstream's
+// line may be, and within what one message to the adapter holds.
+const maxArguments = 64 << 20
+
 // checkArguments refuses what the tool's input schema refuses, before the
 // adapter is reached. The adapter gets the arguments as they were written.
 func (p *Pipeline) checkArguments(_ context.Context, w *work) *Failure {
+	if len(w.req.Arguments) > maxArguments {
+		return refused(failure.InvalidArguments, "the arguments are %d bytes long, and the limit is 64 MiB", len(w.req.Arguments))
+	}
 	if !gjson.ValidBytes(w.req.Arguments) {
 		return refused(failure.InvalidArguments, "the arguments are not valid JSON")
 	}

@@ -70,8 +70,15 @@ func (f *Factory) open(ctx context.Context) (openHost, error) {
 	if err != nil {
 		return nil, err
 	}
+	unread := false
 	for _, p := range h.Problems() {
 		f.Streams.Note("collet: %s", problemText(p))
+		unread = unread || p.Key == "" && p.Server == ""
+	}
+	// A file that was skipped whole is no configuration without servers.
+	if unread && len(h.Servers()) == 0 {
+		_ = h.Close() // it has started nothing
+		return nil, quiet(exitConfiguration)
 	}
 	return h, nil
 }

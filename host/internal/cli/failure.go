@@ -61,12 +61,12 @@ func nextStep(f *host.Failure) string {
 			return fmt.Sprintf("'collet servers logs %s' shows what it said", f.Server)
 		}
 	case failure.Timeout:
+		if f.Delivery == failure.NotSent { // it was the start that took too long
+			return fmt.Sprintf("'collet servers logs %s' shows what it said", f.Server)
+		}
 		return "--timeout gives it longer"
 	case failure.NotFound:
-		if f.Tool != "" {
-			return fmt.Sprintf("'collet tools list %s' shows the tools it has", f.Server)
-		}
-		return "'collet servers list' shows the configured servers"
+		return "'collet tools list' shows the tools there are, 'collet servers list' the servers"
 	case failure.RateLimited:
 		if f.RetryAfter > 0 {
 			return fmt.Sprintf("it asks to wait %s", f.RetryAfter.Round(time.Second))

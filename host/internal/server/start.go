@@ -102,7 +102,10 @@ func (s *Server) launch() (*run, []*catalog.Tool, *Failure) {
 	case err != nil && ctx.Err() != nil:
 		return nil, nil, s.startFailure(ctx, limit, AsFailure(err))
 	case err != nil:
-		return nil, nil, misconfigured(err)
+		f := misconfigured(err)
+		// Whoever prints a failure says which server it concerns.
+		f.Message = strings.TrimPrefix(f.Message, s.set.Name+": ")
+		return nil, nil, f
 	}
 	log := openLog(s.LogFile(), s.env.Log)
 	reattach := variable(s.env.Environ, reattachEnv)

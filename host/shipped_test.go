@@ -1,0 +1,55 @@
+package host_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host"
+)
+
+// TestShippedConfiguration lists and calls every server of the mcp.toml at the
+// root of the repository, real servers from npm among them.
+func TestShippedConfiguration(t *testing.T) {
+	if os.Getenv("COLLET_NPM_DIR") == "" {
+		t.Skip("COLLET_NPM_DIR does not say that the servers from npm are installed; make test does")
+	}
+	opt := options(t, "")
+	opt.ConfigFiles = []string{"../mcp.toml"}
+	h, err := host.Open(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	list, err := h.Tools(patient(t), host.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list.Servers {
+		if s.State != "ready" || s.Error != "" {
+			t.Errorf("%s is %s: %s", s.Name, s.State, s.Error)
+		}
+	}
+	for _, tool := range list.Tools {
+		if tool.Unchecked != "" || !gjson.ValidBytes(tool.Definition) {
+			t.Errorf("%s: unchecked %q", tool.Name, tool.Unchecked)
+		}
+	}
+	for tool, c := range map[string]struct{ args, says string }{
+		"hello/greet":          {`{"name":"a<b> & c"}`, "a<b> & c"},
+		"everything/echo":      {`{"message":"a<b> & c"}`, "a<b> & c"},
+		"everything/get-sum":   {`{"a":2,"b":40}`, "42"},
+		"files/read_text_file": {`{"path":"go.work","head":1}`, "go 1."},
+		"memory/read_graph":    {`{}`, "entities"},
+	} {
+		res, err := h.Call(patient(t), host.Request{Tool: tool, Arguments: json.RawMessage(c.args), Caller: host.CLI})
+		if err != nil {
+			t.Errorf("%s: %v", tool, err)
+		} else if text := gjson.GetBytes(res.JSON, "content.0.text").String(); res.IsError || !strings.Contains(text, c.says) {
+			t.Errorf("%s: %s", tool, res.JSON)
+		}
+	}
+}
