@@ -68,6 +68,7 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 	if fail != nil {
 		return nil, fail
 	}
+	begun := time.Now()
 	wait, cancel := context.WithTimeout(ctx, cmp.Or(q.Wait, defaultWait))
 	defer cancel()
 	fails := h.hub.Ready(wait, names, q.Refresh)
@@ -78,16 +79,18 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 	wires := h.wireNames()
 	for _, n := range names {
 		info := h.server(n)
-		switch f := fails[n]; {
-		case f == nil:
-		case info.State == string(server.Starting):
-			info.Error = fmt.Sprintf("still starting after %s; wait longer with --wait, or see collet servers logs %s", cmp.Or(q.Wait, defaultWait), n)
-			info.Failure = ofServer(n, f)
-		default:
-			info.Error, info.Failure = f.Error(), ofServer(n, f)
+		f := fails[n]
+		if f != nil && info.Pid != 0 && !q.Refresh {
+			f = nil // it was ready a moment after the wait was over
 		}
-		if s := h.hub.Server(n); s != nil && fails[n] == nil {
-			info.Error = "" // in trouble perhaps, but its tools are here
+		if f != nil {
+			info.Error, info.Failure = f.Error(), ofServer(n, f)
+			if info.State == string(server.Starting) {
+				info.Error = fmt.Sprintf("still starting after %s; wait longer with --wait, or see collet servers logs %s",
+					time.Since(begun).Round(100*time.Millisecond), n)
+			}
+		} else if s := h.hub.Server(n); s != nil {
+			info.Error = "" // its upstream may be in trouble, but its tools are here
 			tools, _ := s.Tools()
 			for _, t := range tools {
 				if shown := h.tool(s, t, wires); q.selects(shown) {

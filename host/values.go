@@ -23,7 +23,7 @@ const (
 // printed. Its stderr is not shown: it may hold what the command was to keep.
 func valueCommand(environ []string) func(ctx context.Context, script, dir string) (string, error) {
 	return func(ctx context.Context, script, dir string) (string, error) {
-		ctx, cancel := context.WithTimeout(ctx, valueWait)
+		ctx, cancel := context.WithTimeoutCause(ctx, valueWait, fmt.Errorf("the command did not finish within %s", valueWait))
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "sh", "-c", script)
 		cmd.Env, cmd.Dir, cmd.WaitDelay = environ, dir, drainWait
@@ -32,7 +32,7 @@ func valueCommand(environ []string) func(ctx context.Context, script, dir string
 		err := cmd.Run()
 		switch {
 		case ctx.Err() != nil:
-			return "", fmt.Errorf("the command did not finish within %s", valueWait)
+			return "", context.Cause(ctx)
 		case err != nil:
 			return "", err
 		}

@@ -36,6 +36,7 @@ func TestStartFailures(t *testing.T) {
 		{"config has an unknown key", "plugin = \"hello\"\nconfig = { greting = \"x\" }", failure.InvalidArguments, true, []string{"greting"}},
 		{"variable is not set", "plugin = \"hello\"\nconfig = { greeting = \"${NOBODY}\" }", failure.InvalidArguments, true, []string{"NOBODY is not set"}},
 		{"value command fails", "plugin = \"hello\"\nenv = { TOKEN = \"!false\" }", failure.InvalidArguments, true, []string{"TOKEN", "failed"}},
+		{"cwd is missing", "command = \"sh\"\ncwd = \"/no/such/directory\"", failure.ConnectionRefused, false, []string{"/no/such/directory", "cwd"}},
 		{"command is missing", "command = \"no-such-command\"\nenv = { PATH = \"/nowhere/bin:/nor/here\" }", failure.ConnectionRefused, false, []string{"no-such-command", "/nowhere/bin", "/nor/here"}},
 		{"upstream's list is none", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"nolist\"]", failure.InvalidResult, false, []string{"tools"}},
 		{"upstream exits", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"crash-init\"]", failure.ConnectionRefused, false, []string{"exit status 1", "NASTY_API_KEY"}},
