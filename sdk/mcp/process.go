@@ -105,6 +105,11 @@ func startProcess(cmd Command, opt Options) (*process, *failure.Failure) {
 }
 
 func cannotStart(cmd Command, err error) *failure.Failure {
+	// The system says "no such file" of the command when it is the directory that
+	// is missing.
+	if info, statErr := os.Stat(cmd.Dir); cmd.Dir != "" && (statErr != nil || !info.IsDir()) {
+		return failure.New(failure.ConnectionRefused, failure.NotSent, "cannot start %q: its working directory %s is not there; see cwd", cmd.Path, cmd.Dir)
+	}
 	return failure.New(failure.ConnectionRefused, failure.NotSent, "cannot start %q: %w", cmd.Path, err)
 }
 
