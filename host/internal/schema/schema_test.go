@@ -233,7 +233,7 @@ func TestValuesBeyondBounds(t *testing.T) {
 		{"long text, large pattern", `{"pattern":"^[a-z]{1,900}$"}`, `"` + strings.Repeat("a", 1<<20) + `"`, "", "limit"},
 		{"slow in other engines", `{"pattern":"^(a+)+$"}`, `"` + strings.Repeat("a", 40) + `b"`, "", "pattern"},
 		{"many items to compare", `{"uniqueItems":true}`, `[` + strings.Repeat(`[],`, maxUnique) + `[]]`, "", "limit"},
-		{"a large value", `{"items":{"type":"integer"}}`, `[` + strings.Repeat(`1,`, 300_000) + `1]`, "", ""},
+		{"a large value", `{"items":{"type":"integer"}}`, `[` + strings.Repeat(`1,`, 30_000) + `1]`, "", ""},
 	} {
 		p := validate(t, c.schema, c.instance)
 		if c.rule == "" && p != nil || c.rule != "" && (len(p) != 1 || p[0].Rule != c.rule || p[0].Path != c.path || p[0].Message == "") {
