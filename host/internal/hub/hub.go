@@ -82,6 +82,9 @@ func (h *Hub) Disabled(n string) (string, bool) {
 // failure, never as not-found. The error is a *server.Failure.
 func (h *Hub) Find(ctx context.Context, canonical string) (*catalog.Tool, *server.Server, error) {
 	sn, tn, ok := name.Split(canonical)
+	if !ok && h.known(canonical) {
+		return nil, nil, notFound("%s is a server; its tools are called %[1]s/TOOL", canonical)
+	}
 	if !ok {
 		return nil, nil, notFound("no tool is called %q; a tool's name is SERVER/TOOL%s", canonical, h.suggestServer(canonical))
 	}

@@ -233,6 +233,12 @@ func TestReattach(t *testing.T) {
 	if pid := s.Status().Pid; pid != cmd.Process.Pid {
 		t.Errorf("pid %d is not the debugged process %d", pid, cmd.Process.Pid)
 	}
+	s.mu.Lock()
+	debugged := s.run.debugged
+	s.mu.Unlock()
+	if !debugged {
+		t.Error("a breakpoint will be taken for a process that hangs")
+	}
 	if res, err := do(t, s, "greet", `{"name":"you"}`); err != nil || !bytes.Contains(res.JSON, []byte("Hello, you!")) {
 		t.Errorf("%v %+v", err, res)
 	}
