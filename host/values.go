@@ -27,29 +27,31 @@ func valueCommand(environ []string) func(ctx context.Context, script, dir string
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "sh", "-c", script)
 		cmd.Env, cmd.Dir, cmd.WaitDelay = environ, dir, drainWait
-		var out bytes.Buffer
-		cmd.Stdout = &limitedWriter{w: &out, left: maxValue}
+		var out limitedBuffer
+		cmd.Stdout = &out
 		err := cmd.Run()
 		switch {
+		case out.over:
+			// The command may have ended by the pipe that was closed on it: that says less.
+			return "", fmt.Errorf("it printed more than %d bytes", maxValue)
 		case ctx.Err() != nil:
 			return "", context.Cause(ctx)
 		case err != nil:
 			return "", err
 		}
-		return out.String(), nil
+		return out.text.String(), nil
 	}
 }
 
-// limitedWriter refuses what goes beyond left bytes.
-type limitedWriter struct {
-	w    io.Writer
-	left int
+// limitedBuffer keeps what is written, up to maxValue.
+type limitedBuffer struct {
+	text bytes.Buffer
+	over bool
 }
 
-func (l *limitedWriter) Write(p []byte) (int, error) {
-	if len(p) > l.left {
-		return 0, fmt.Errorf("more than %d bytes of output", maxValue)
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.over = b.over || b.text.Len()+len(p) > maxValue; b.over {
+		return 0, io.ErrShortWrite
 	}
-	l.left -= len(p)
-	return l.w.Write(p)
+	return b.text.Write(p)
 }
