@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/internal/codec"
 	"github.com/collet-dev/collet/sdk/internal/wire"
 )
 
@@ -147,6 +148,7 @@ func (s *service) serverOptions() []grpc.ServerOption {
 		grpc.InitialWindowSize(window),
 		grpc.InitialConnWindowSize(window),
 		grpc.NumStreamWorkers(streamWorkers),
+		grpc.ForceServerCodecV2(codec.New()),
 		grpc.UnaryInterceptor(s.recoverUnary),
 		grpc.StreamInterceptor(s.recoverStream),
 	}

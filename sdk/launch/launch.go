@@ -21,6 +21,7 @@ import (
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/internal/codec"
 	"github.com/collet-dev/collet/sdk/internal/wire"
 )
 
@@ -149,7 +150,8 @@ func clientConfig(out *output, dial dialer) *plugin.ClientConfig {
 		SyncStderr:       printed(),
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(dial),
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage),
+				grpc.ForceCodecV2(codec.New())),
 			grpc.WithInitialWindowSize(windowSize),
 			grpc.WithInitialConnWindowSize(windowSize),
 			grpc.WithIdleTimeout(0), // an idle adapter stays connected
