@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math/bits"
 )
 
 // maxDepth bounds nesting. It is encoding/json's own bound, so nothing that
@@ -152,10 +153,14 @@ func skipString(b []byte, i int) (int, error) {
 		if i+8 <= len(b) {
 			x := binary.LittleEndian.Uint64(b[i:])
 			quote, slash := x^(low*'"'), x^(low*'\\')
-			if ((quote-low)&^quote|(slash-low)&^slash|(x-low*0x20)&^x)&high == 0 {
+			special := ((quote-low)&^quote | (slash-low)&^slash | (x-low*0x20)&^x) & high
+			if special == 0 {
 				i += 8
 				continue
 			}
+			// The lowest bit marks the first of them; a borrow makes only bits above it
+			// doubtful.
+			i += bits.TrailingZeros64(special) / 8
 		}
 		switch c := b[i]; {
 		case c == '"':
