@@ -55,6 +55,7 @@ type node struct {
 	parent   *node
 	resource *resource
 	inPlace  []*node // applied to the same value
+	ref      *node   // the one of them that $ref leads to
 }
 
 // resource is a part of the document with a URI of its own.
@@ -270,7 +271,22 @@ func (d *document) identify(n *node) error {
 			}
 			anchor := uri.Fragment
 			uri.Fragment, uri.RawFragment = "", ""
+			uri.ForceQuery = false
+			if given, tail, _ := strings.Cut(id, "#"); given != "" {
+				// The library follows a reference for ever from a base that is not what
+				// "#" resolves to against it, as "?" and "x/.." are not.
+				if !stable(uri) {
+					return fmt.Errorf("the schema's %s %q at %q is no usable URI", key, clip(id), n.pointer)
+				}
+				n.body[key] = uri.String()
+				if tail != "" {
+					n.body[key] = uri.String() + "#" + tail
+				}
+			}
 			if uri.String() != n.resource.uri.String() {
+				if d.resources[uri.String()] != nil {
+					return fmt.Errorf("the schema has two parts with the %s %q", key, clip(id))
+				}
 				n.resource = d.addResource(uri, n.pointer)
 			}
 			if anchor != "" {
@@ -284,6 +300,16 @@ func (d *document) identify(n *node) error {
 		}
 	}
 	return nil
+}
+
+// stable reports whether a URI stays the same when it is read again and an empty
+// fragment is resolved against it.
+func stable(uri *url.URL) bool {
+	again, err := url.Parse(uri.String())
+	if err == nil {
+		again, err = again.Parse("#")
+	}
+	return err == nil && again.String() == uri.String()
 }
 
 // prepare rewrites keywords that the library reads otherwise than they are meant,

@@ -20,6 +20,7 @@ var seeds = []string{
 	`{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"items":{"$recursiveRef":"#"}}`,
 	`{"$vocabulary":{"https://json-schema.org/draft/2020-12/vocab/core":true},"$schema":"https://json-schema.org/draft/2020-12/schema"}`,
 	`{"anyOf":[{"items":{"$ref":"#"}},{"items":{"$ref":"#"}}]}`, `{"maxLength":1e300,"enum":[1e9,{"a":[]}],"uniqueItems":true}`, `{"properties":null,"$ref":7}`,
+	`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"properties":{"l":{"items":{"type":"integer","exclusiveMinimum":0},"maxItems":3},"s":{"enum":["x","é",1,null,true]}},"required":["l"],"additionalProperties":{"minLength":2}}}}`,
 	`{"$ref":"#/%7E0/~1/\u0000"}`, `{"$id":"urn:a:b","$ref":"#/x","x":{"$anchor":"y"}}`,
 }
 
@@ -46,6 +47,7 @@ func FuzzCompile(f *testing.F) {
 func FuzzValidate(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s), []byte(`{"q":"aaa","n":0.3,"a":[[[1,{"b":null}]]],"zz":1e9}`))
+		f.Add([]byte(s), []byte(` { "l" : [ 1 , 22 ] , "s" : "\u00e9" , "z" : "é\"" , "s":null } `))
 		f.Add([]byte(s), []byte(`[1,1.0,"a",{"a":1,"b":2},[[]],9007199254740993,1e1000000000]`))
 	}
 	f.Fuzz(func(t *testing.T, schema, instance []byte) {
@@ -61,6 +63,11 @@ func FuzzValidate(f *testing.F) {
 		for _, p := range first {
 			if p.Rule == "" || p.Message == "" {
 				t.Fatalf("a problem without a rule or a message: %+v", p)
+			}
+		}
+		if s.Unchecked() == "" && s.surely(instance) {
+			if slow := s.check(instance); slow != nil {
+				t.Fatalf("quickly valid, but the library says %v", slow)
 			}
 		}
 		if again := s.Validate(json.RawMessage(instance)); !slices.Equal(first, again) {

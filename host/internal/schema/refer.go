@@ -31,6 +31,9 @@ func (d *document) follow(n *node) error {
 		if keyword == "$ref" && d.draft <= 7 {
 			n.inPlace = nil // its siblings are ignored
 		}
+		if keyword == "$ref" {
+			n.ref = target
+		}
 		n.inPlace = append(n.inPlace, target)
 	}
 	return nil

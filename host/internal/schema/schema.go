@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/collet-dev/collet/sdk/failure"
@@ -27,17 +26,16 @@ import (
 const baseURI = "collet://schema/"
 
 // Schema is one compiled schema. It is immutable to its users and safe for
-// concurrent use; validations against one Schema run one after the other.
+// concurrent use; validations against one Schema do not wait for each other, as
+// long as there are processors for them.
 type Schema struct {
 	unchecked string
 	notices   []string
 
-	doc  *document
-	root string // the URI that the library gave the document
-
-	mu       sync.Mutex // the meter serves one validation at a time
-	meter    *meter
-	compiled *jsonschema.Schema
+	doc     *document
+	root    string // the URI that the library gave the document
+	quick   *rule
+	engines *engines
 }
 
 // Compile reads a schema: an object, true or false. It never fails; see Unchecked.
@@ -72,9 +70,14 @@ func (s *Schema) Notices() []string { return s.notices }
 // can be compared, or takes too long to check has one problem with the rule "limit"
 // or "json".
 func (s *Schema) Validate(instance json.RawMessage) []failure.Problem {
-	if s.unchecked != "" {
+	if s.unchecked != "" || s.surely(instance) {
 		return nil
 	}
+	return s.check(instance)
+}
+
+// check is Validate by the library.
+func (s *Schema) check(instance json.RawMessage) []failure.Problem {
 	value, err := decode(instance)
 	if err != nil {
 		return []failure.Problem{{Rule: "json", Message: "is not valid JSON: " + err.Error()}}
@@ -83,7 +86,7 @@ func (s *Schema) Validate(instance json.RawMessage) []failure.Problem {
 	if problem != nil {
 		return []failure.Problem{*problem}
 	}
-	err = s.run(value, checkTime+time.Duration(size)*checkTimePerByte)
+	err = s.engines.run(value, checkTime+time.Duration(size)*checkTimePerByte)
 	if err == nil {
 		return nil
 	}
@@ -98,7 +101,7 @@ func (s *Schema) Validate(instance json.RawMessage) []failure.Problem {
 }
 
 // compile fills s, or says why the schema cannot be used.
-func (s *Schema) compile(raw json.RawMessage) (err error) {
+func (s *Schema) compile(raw json.RawMessage) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return errors.New("there is no schema")
 	}
@@ -118,33 +121,12 @@ func (s *Schema) compile(raw json.RawMessage) (err error) {
 		return err
 	}
 
-	// The library trusts that a document which fits its metaschema has the types it
-	// asserts. Should that ever be wrong, one tool is unchecked, not the host down.
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the schema cannot be compiled: %v", r)
-		}
-	}()
-	normal, err := encode(value)
+	s.engines, err = startEngines(value)
 	if err != nil {
-		return fmt.Errorf("the schema cannot be compiled: %w", err)
+		return err
 	}
-	c := jsonschema.NewCompiler()
-	c.Draft = jsonschema.Draft2020
-	c.LoadURL = func(uri string) (io.ReadCloser, error) { return nil, outwardError(uri) }
-	for format := range jsonschema.Formats {
-		c.Formats[format] = func(any) bool { return true }
-	}
-	s.meter = &meter{}
-	c.RegisterExtension("meter", nil, s.meter)
-	if err := c.AddResource(baseURI, bytes.NewReader(normal)); err != nil {
-		return fmt.Errorf("the schema cannot be compiled: %w", err)
-	}
-	s.compiled, err = c.Compile(baseURI)
-	if err != nil {
-		return compileReason(err)
-	}
-	s.root, _, _ = strings.Cut(s.compiled.Location, "#")
+	s.root = s.engines.root
+	s.quick = s.doc.rule()
 	return nil
 }
 
@@ -166,23 +148,6 @@ func compileReason(err error) error {
 		err = known.Err
 	}
 	return fmt.Errorf("the schema cannot be compiled: %s", clip(strings.TrimPrefix(err.Error(), "jsonschema: ")))
-}
-
-// run validates one value within a time.
-func (s *Schema) run(value any, limit time.Duration) (err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.meter.start(limit)
-	defer func() {
-		if r := recover(); r != nil {
-			if r == errOvertime {
-				err = errOvertime
-				return
-			}
-			err = fmt.Errorf("checking failed: %v", r)
-		}
-	}()
-	return s.compiled.Validate(value)
 }
 
 // outwardError is a reference to something outside of the schema.
