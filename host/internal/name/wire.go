@@ -42,6 +42,10 @@ func Reserved(wire string) bool {
 // ever equal an altered one. With names that CheckServer allows, wire names of
 // different servers always differ; two altered tools of one server could meet in
 // a collision of 32 bits, which Table detects.
+//
+// Case is kept: the tools Read and read of one server have wire names that differ
+// only in case, as MCP allows. For a client that ignores case they are one name;
+// altered names are different even there, and unaltered ones never equal them.
 func Wire(server, tool string) string {
 	return spell(server+"__"+tool, Join(server, tool), tool == "")
 }
