@@ -53,8 +53,7 @@ var effects = map[string]func(*server, message){
 		s.progress(m, n+1, n) // late
 	},
 	"t_progress_forever": func(s *server, m message) {
-		for i := 1; ; i++ {
-			s.progress(m, i, 0)
+		for i := 1; s.progress(m, i, 0); i++ {
 			time.Sleep(100 * time.Millisecond)
 		}
 	},
@@ -72,7 +71,8 @@ var effects = map[string]func(*server, message){
 	},
 
 	// x_exit {code} exits without an answer; x_grow adds the tool x_grown; x_rug
-	// rewrites the tool rug; x_env tells the names of the environment.
+	// rewrites the tool rug; x_notify says -n times that the list changed; x_env {names} answers a JSON object of the
+	// named variables, null for one that is not set.
 	"x_exit": func(_ *server, m message) {
 		a := struct{ Code int }{3}
 		arguments(m, &a)
@@ -81,12 +81,12 @@ var effects = map[string]func(*server, message){
 	},
 	"x_grow": func(s *server, m message) {
 		s.grown.Store(true)
-		s.notify("notifications/tools/list_changed", "{}")
+		s.changed(m)
 		s.result(m, textResult("grown"))
 	},
 	"x_rug": func(s *server, m message) {
 		s.rugged.Store(true)
-		s.notify("notifications/tools/list_changed", "{}")
+		s.changed(m)
 		s.result(m, textResult("done"))
 	},
 	"x_env": func(s *server, m message) {
@@ -108,7 +108,7 @@ var effects = map[string]func(*server, message){
 	},
 	"x_notify": func(s *server, m message) {
 		for range s.n {
-			s.notify("notifications/tools/list_changed", "{}")
+			s.changed(m)
 		}
 		s.result(m, textResult("notified"))
 	},
@@ -145,7 +145,7 @@ var effects = map[string]func(*server, message){
 	"a_sampling": ask("", "sampling/createMessage"),
 	"a_elicit":   ask("", "elicitation/create"),
 	"a_unknown":  ask("", "nasty/unknown"),
-	"a_sameid":   func(s *server, m message) { s.result(m, textResult(s.ask(string(m.ID), "ping"))) },
+	"a_sameid":   func(s *server, m message) { s.result(m, textResult(s.ask(m.to, string(m.ID), "ping"))) },
 	"a_bigid":    ask("1152921504606846977.0", "ping"),
 
 	"rug":     func(s *server, m message) { s.result(m, textResult("rug")) },
@@ -153,37 +153,45 @@ var effects = map[string]func(*server, message){
 }
 
 func ask(id, method string) func(*server, message) {
-	return func(s *server, m message) { s.result(m, textResult(s.ask(id, method))) }
+	return func(s *server, m message) { s.result(m, textResult(s.ask(m.to, id, method))) }
 }
 
-// progress reports progress of a call under the token it came with.
-func (s *server) progress(m message, done, total int) {
+// progress reports progress of a call under the token it came with. False:
+// nobody listens any more.
+func (s *server) progress(m message, done, total int) bool {
 	var p struct {
 		Meta struct {
 			ProgressToken json.RawMessage `json:"progressToken"`
 		} `json:"_meta"`
 	}
 	if json.Unmarshal(m.Params, &p) != nil || p.Meta.ProgressToken == nil {
-		return
+		return true
 	}
-	s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d,"total":%d,"message":"step %d"}`, p.Meta.ProgressToken, done, total, done))
+	return m.to.write(notification("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d,"total":%d,"message":"step %d"}`, p.Meta.ProgressToken, done, total, done)), false)
 }
 
 // count counts one call in the state file, across runs; one byte is one call.
-func (s *server) count() int {
-	f, err := os.OpenFile(s.state, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+func (s *server) count() int { return s.countIn(s.state) }
+
+func (s *server) countIn(path string) int {
+	if s.state == "" {
+		fatal("counting needs -state")
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		fatal("s_count needs -state: " + err.Error())
+		fatal(err.Error())
 	}
 	defer f.Close()
 	if _, err := f.Write([]byte{'.'}); err != nil {
 		fatal(err.Error())
 	}
-	return s.counted()
+	return counted(path)
 }
 
-func (s *server) counted() int {
-	b, err := os.ReadFile(s.state)
+func (s *server) counted() int { return counted(s.state) }
+
+func counted(path string) int {
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return 0
 	}

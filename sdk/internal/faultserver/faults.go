@@ -2,17 +2,23 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
 
-// switches are faults that are looked up where they act.
-var switches = []string{
-	"bom", "modern", "modern-only", "needinit", "eofignore", "ignoreterm",
-	"samecursor", "endlesscursor", "emptycursorend", "pages", "oddtools", "nolist",
-}
+// switches are faults that are looked up where they act; stdioSwitches mean
+// nothing over HTTP.
+var (
+	switches = []string{
+		"modern", "modern-only", "ignoreterm", "capsquiet", "names", "huge", "rugged",
+		"samecursor", "endlesscursor", "emptycursorend", "pages", "oddtools", "nolist",
+	}
+	stdioSwitches = []string{"bom", "needinit", "eofignore", "crash-partial"}
+)
 
 var versionFaults = map[string]string{
 	"version-old":    `"2024-11-05"`,
@@ -24,29 +30,38 @@ var versionFaults = map[string]string{
 // startFault acts before anything is read.
 type startFault struct {
 	name string
+	http bool // means something over HTTP, too
 	do   func(*server)
 }
 
 var starts = []startFault{
-	{"startslow", func(s *server) { time.Sleep(s.delay) }},
-	{"banner", func(*server) { raw("\x1b[1m nasty \U0001F916\x1b[0m\n====\n{\nserver \"ready\" on {stdio}\n[\n") }},
-	{"jsonlog", func(*server) {
+	{"startslow", true, func(s *server) { time.Sleep(s.delay) }},
+	{"crash-n", true, func(s *server) {
+		if s.countIn(s.state+".starts") <= s.n {
+			fmt.Fprintln(os.Stderr, "not yet")
+			os.Exit(1)
+		}
+	}},
+	{"banner", false, func(*server) { raw("\x1b[1m nasty \U0001F916\x1b[0m\n====\n{\nserver \"ready\" on {stdio}\n[\n") }},
+	{"jsonlog", false, func(*server) {
 		raw(`{"level":"info","msg":"up"}` + "\n" + `{"id":1,"method":"GET","error":"none"}` + "\n[1,2]\n")
 	}},
-	{"earlynotif", func(s *server) { s.notify("notifications/message", `{"level":"info","data":"early"}`) }},
-	{"earlyping", func(s *server) { go s.ask("", "ping") }},
-	{"stderrflood", func(s *server) {
+	{"earlynotif", false, func(s *server) {
+		stdout{s}.write(notification("notifications/message", `{"level":"info","data":"early"}`), false)
+	}},
+	{"earlyping", false, func(s *server) { go s.ask(stdout{s}, "", "ping") }},
+	{"stderrflood", false, func(s *server) {
 		l := strings.Repeat("e", 99) + "\n"
 		for n := 0; n < s.size; n += len(l) {
 			os.Stderr.WriteString(l)
 		}
 	}},
-	{"exit0", func(*server) { os.Exit(0) }},
-	{"crash-init", func(*server) {
+	{"exit0", false, func(*server) { os.Exit(0) }},
+	{"crash-init", false, func(*server) {
 		fmt.Fprintln(os.Stderr, "NASTY_API_KEY is not set")
 		os.Exit(1)
 	}},
-	{"grandchild", func(s *server) {
+	{"grandchild", false, func(s *server) {
 		cmd := exec.Command("sleep", "600")
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
@@ -111,4 +126,46 @@ var hooks = []hook{
 		forever()
 		return true
 	}},
+}
+
+// hooked says whether a fault is in the reaction to a method.
+func (s *server) hooked(method string) bool {
+	return slices.ContainsFunc(hooks, func(h hook) bool { return s.faults[h.name] && h.method == method })
+}
+
+// check says why a fault cannot be had, if so.
+func check(fault string, overHTTP bool) error {
+	transport := ""
+	switch {
+	case slices.Contains(stdioSwitches, fault), slices.Contains([]string{"closestdout", "stdinstop"}, fault),
+		slices.ContainsFunc(streams, func(f stream) bool { return f.name == fault }),
+		slices.ContainsFunc(starts, func(f startFault) bool { return f.name == fault && !f.http }):
+		transport = "stdio"
+	case slices.Contains(httpFaults(), fault):
+		transport = "http"
+	case !slices.Contains(faultNames(), fault):
+		return fmt.Errorf("unknown fault %s", fault)
+	}
+	if transport == "stdio" && overHTTP || transport == "http" && !overHTTP {
+		return fmt.Errorf("fault %s is one of %s", fault, transport)
+	}
+	return nil
+}
+
+// faultNames are all faults but those named schema:NAME.
+func faultNames() []string {
+	names := slices.Concat(switches, stdioSwitches, httpFaults(), slices.Collect(maps.Keys(versionFaults)))
+	for _, f := range starts {
+		names = append(names, f.name)
+	}
+	for _, f := range hooks {
+		names = append(names, f.name)
+	}
+	for _, f := range shapes {
+		names = append(names, f.name)
+	}
+	for _, f := range streams {
+		names = append(names, f.name)
+	}
+	return names
 }
