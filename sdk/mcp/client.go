@@ -37,6 +37,14 @@ type Options struct {
 	// returns; progress is not among them. params is nil when there are none. It
 	// runs on the goroutine that reads, so it must not block nor make requests.
 	OnNotification func(method string, params json.RawMessage)
+	// OnRequest answers the server's requests (sampling, elicitation, roots, ...),
+	// ping excepted, which is always answered. Without it they are refused with
+	// -32601. Servers only ask for what Capabilities declares.
+	OnRequest Answerer
+	// Capabilities is the JSON object of MCP ClientCapabilities that the handshake
+	// declares; nil is {}. Requests to a modern server carry it, too, unless their
+	// Meta holds its own.
+	Capabilities json.RawMessage
 	// OnStderr takes each line of the server's stderr without its newline, at most
 	// 64 KiB; the slice is valid during the call, which must not block for long.
 	OnStderr func(line []byte)
@@ -53,6 +61,9 @@ func (o Options) withDefaults() Options {
 	if o.ProbeTimeout <= 0 {
 		o.ProbeTimeout = defaultProbeTimeout
 	}
+	if o.Capabilities == nil {
+		o.Capabilities = json.RawMessage("{}")
+	}
 	if o.StopGrace <= 0 {
 		o.StopGrace = defaultStopGrace
 	}
@@ -61,6 +72,15 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// Answerer answers one request of the server. It runs on a goroutine of its own,
+// at most 16 of them at a time. params is nil when there are none. ctx ends when
+// the server cancels the request or the connection ends; Close waits for the
+// return. The result must be a JSON object, sent as written. A *failure.Failure
+// with an UpstreamCode becomes that JSON-RPC error, with its message and
+// UpstreamData; any other error becomes -32603 without its text, which is none of
+// a stranger's business.
+type Answerer func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
 // ServerInfo is what a server said of itself in its handshake.
 type ServerInfo struct {
@@ -102,6 +122,7 @@ type Client struct {
 
 	done chan struct{}
 	err  *failure.Failure // set before done is closed
+	gone chan struct{}    // closed when nothing of the connection is left
 }
 
 // Start starts a server, finds out its era and shakes hands with it. ctx bounds
@@ -110,6 +131,9 @@ type Client struct {
 // answered. After an error nothing of the server is left running.
 func Start(ctx context.Context, cmd Command, opt Options) (*Client, error) {
 	opt = opt.withDefaults()
+	if f := checkObject("the client's capabilities", opt.Capabilities); f != nil {
+		return nil, f
+	}
 	c, f := start(cmd, opt)
 	if f != nil {
 		return nil, f
@@ -137,11 +161,20 @@ func start(cmd Command, opt Options) (*Client, *failure.Failure) {
 	if f != nil {
 		return nil, f
 	}
-	c := &Client{opt: opt, process: p, done: make(chan struct{})}
+	c := &Client{opt: opt, process: p, done: make(chan struct{}), gone: make(chan struct{})}
 	c.session = newSession(p.writer, opt.Log, opt.OnNotification)
+	if opt.OnRequest != nil {
+		c.session.answers = newAnswers(opt.OnRequest, c.session.reply)
+	}
 	p.decoder = &decoder{to: c.session, log: opt.Log, max: wire.MaxLine}
 	p.onEnd = c.end
-	go p.run() // ends with p.gone
+	go func() { // Close waits for it
+		defer close(c.gone)
+		p.run()
+		if a := c.session.answers; a != nil {
+			a.running.Wait()
+		}
+	}()
 	return c, nil
 }
 
@@ -187,14 +220,14 @@ func (c *Client) Tail() []string { return c.process.lines.last() }
 func (c *Client) Close(ctx context.Context) error {
 	c.process.close()
 	select {
-	case <-c.process.gone:
+	case <-c.gone:
 		return nil
 	case <-ctx.Done():
 		c.process.hasten()
 	case <-time.After(2*c.opt.StopGrace + killWait + time.Second):
 	}
 	select {
-	case <-c.process.gone:
+	case <-c.process.gone: // what goes on, if so, is the caller's own OnRequest
 		return nil
 	case <-time.After(killWait + time.Second):
 		return failure.New(failure.Timeout, failure.DeliveryUnknown, "process %d of the server cannot be killed", c.process.cmd.Process.Pid)

@@ -12,6 +12,7 @@
 //     nobody;
 //   - session.go: JSON-RPC 2.0, that is ids, correlation, cancellation, requests
 //     and notifications of the peer;
+//   - answers.go: the peer's requests while the caller answers them;
 //   - process.go and its OS files: the child process;
 //   - client.go, handshake.go, list.go: an MCP client over these, both protocol
 //     eras: initialize (2024-11-05 ... 2025-11-25) and server/discover

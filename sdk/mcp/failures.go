@@ -29,6 +29,7 @@ const (
 	codeInvalidRequest     = -32600
 	codeMethodNotFound     = -32601
 	codeInvalidParams      = -32602
+	codeInternalError      = -32603
 	codeUnsupportedVersion = -32022 // 2026-07-28, UnsupportedProtocolVersionError
 )
 

@@ -57,7 +57,7 @@ const (
 func (c *Client) discover(ctx context.Context, timeout time.Duration) (era, *failure.Failure) {
 	probe, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	meta := append([]byte(`{"`+metaPrefix+`protocolVersion":"`+modernVersion+`","`+metaPrefix+`clientCapabilities":{},"`+metaPrefix+`clientInfo":`), c.opt.ClientInfo.append(nil)...)
+	meta := append([]byte(`{"`+metaPrefix+`protocolVersion":"`+modernVersion+`","`+metaPrefix+`clientCapabilities":`+string(oneLine(c.opt.Capabilities))+`,"`+metaPrefix+`clientInfo":`), c.opt.ClientInfo.append(nil)...)
 	r, f := c.build("server/discover", nil, RequestOptions{Meta: append(meta, '}')})
 	if f != nil {
 		return eraUnknown, f
@@ -104,7 +104,7 @@ func (c *Client) discovered(raw json.RawMessage, versions []byte) (era, *failure
 
 // initialize is the handshake of 2024-11-05 to 2025-11-25.
 func (c *Client) initialize(ctx context.Context) *failure.Failure {
-	params := append([]byte(`{"protocolVersion":"`+legacyVersions[0]+`","capabilities":{},"clientInfo":`), c.opt.ClientInfo.append(nil)...)
+	params := append([]byte(`{"protocolVersion":"`+legacyVersions[0]+`","capabilities":`+string(oneLine(c.opt.Capabilities))+`,"clientInfo":`), c.opt.ClientInfo.append(nil)...)
 	r, f := c.build("initialize", append(params, '}'), RequestOptions{})
 	if f != nil {
 		return f

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync"
 )
 
 const (
@@ -49,16 +50,17 @@ func (lr *lineReader) next() (line, error) {
 		return line{data: bytes.Clone(part), size: int64(len(part))}, nil
 	}
 	// A long line is put together once, at its exact size: it stays alive with the
-	// result that points into it.
+	// result that points into it, its parts do not.
 	var (
 		parts [][]byte
 		size  int
 	)
+	defer func() { partPool.put(parts) }()
 	for errors.Is(err, bufio.ErrBufferFull) {
 		if size+len(part) > lr.max {
 			return lr.drain(parts, part, size+len(part)), nil
 		}
-		parts = append(parts, bytes.Clone(part))
+		parts = append(parts, append(partPool.get(), part...))
 		size += len(part)
 		part, err = lr.r.ReadSlice('\n')
 	}
@@ -72,6 +74,29 @@ func (lr *lineReader) next() (line, error) {
 		return cut(parts, part, size), nil
 	}
 	return line{data: bytes.Join(append(parts, part), nil), size: int64(size)}, nil
+}
+
+// partPool keeps the parts of long lines for the next ones: they are as much
+// garbage as the line itself, and large results would be half the cost of a
+// collection each. What nobody uses goes with the next collections.
+var partPool parts
+
+type parts struct{ pool sync.Pool }
+
+// get returns an empty part with room for one read.
+func (p *parts) get() []byte {
+	if b, ok := p.pool.Get().(*[readBuffer]byte); ok {
+		return b[:0]
+	}
+	return make([]byte, 0, readBuffer)
+}
+
+func (p *parts) put(used [][]byte) {
+	for _, b := range used {
+		if cap(b) == readBuffer {
+			p.pool.Put((*[readBuffer]byte)(b[:readBuffer]))
+		}
+	}
 }
 
 // drain reads a line over the limit to its end; size bytes of it were read.

@@ -72,7 +72,8 @@ func (c *Client) appendMeta(b []byte, theirs, more []byte, token uint64) []byte 
 		b = append(b, `"`+metaPrefix+`protocolVersion":`...)
 		b = appendString(b, c.server.ProtocolVersion)
 		if !given(metaPrefix + "clientCapabilities") {
-			b = append(b, `,"`+metaPrefix+`clientCapabilities":{}`...)
+			b = append(b, `,"`+metaPrefix+`clientCapabilities":`...)
+			b = append(b, oneLine(c.opt.Capabilities)...)
 		}
 		if !given(metaPrefix + "clientInfo") {
 			b = append(b, `,"`+metaPrefix+`clientInfo":`...)

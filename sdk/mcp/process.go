@@ -142,6 +142,7 @@ func (p *process) run() {
 
 	p.onEnd(p.awaitEnd())
 	p.terminate()
+	p.group.release()
 	p.stdout.Close()
 	p.stderr.Close()
 	wg.Wait()

@@ -26,5 +26,6 @@ func newGroup(cmd *exec.Cmd) group { return group{cmd.Process.Pid} }
 func (g group) alive() bool { return !errors.Is(syscall.Kill(-g.id, 0), syscall.ESRCH) }
 func (g group) terminate()  { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
 func (g group) kill()       { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
+func (g group) release()    {}
 
 func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

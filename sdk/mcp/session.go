@@ -30,6 +30,8 @@ type session struct {
 	out    sender
 	log    *slog.Logger
 	notify func(method string, params json.RawMessage)
+	// answers takes the peer's requests; nil refuses them.
+	answers *answers
 
 	mu      sync.Mutex
 	next    uint64
@@ -165,6 +167,9 @@ func (s *session) end(why *failure.Failure) {
 	open := s.pending
 	s.pending = nil
 	s.mu.Unlock()
+	if s.answers != nil {
+		s.answers.end()
+	}
 	for _, c := range open {
 		delivery := failure.DeliveryUnknown
 		if s.out.withdraw(&c.outgoing) {
@@ -263,8 +268,8 @@ func (s *session) broken(head, tail []byte, why string, oversized bool) {
 	}
 }
 
-// fromPeer handles the peer's requests and notifications. Every request gets an
-// answer at once: we declare no capability that would oblige us to more.
+// fromPeer handles the peer's requests and notifications. A request gets its
+// answer at once, unless the caller answers it.
 func (s *session) fromPeer(e envelope) {
 	method, ok := text(e.method)
 	switch {
@@ -274,13 +279,15 @@ func (s *session) fromPeer(e envelope) {
 		}
 	case e.id == nil && method == "notifications/progress":
 		s.onProgress(e.params)
+	case e.id == nil && method == "notifications/cancelled" && s.answers != nil && s.answers.cancel(member(e.params, "requestId")):
 	case e.id == nil:
 		if s.notify != nil {
 			s.notify(method, json.RawMessage(e.params))
 		}
 	case method == "ping":
-		b := append([]byte(`{"jsonrpc":"2.0","id":`), oneLine(e.id)...)
-		s.reply(append(b, `,"result":{}}`+"\n"...))
+		s.reply(response(e.id, json.RawMessage("{}"), nil))
+	case s.answers != nil:
+		s.answers.begin(e.id, method, json.RawMessage(e.params))
 	default:
 		s.refused.Add(1)
 		s.log.Debug("refused a request of the server", "method", method)
@@ -290,12 +297,7 @@ func (s *session) fromPeer(e envelope) {
 
 // replyError answers a request of the peer; id is echoed as it came.
 func (s *session) replyError(id []byte, code int, message string) {
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), oneLine(id)...)
-	b = append(b, `,"error":{"code":`...)
-	b = strconv.AppendInt(b, int64(code), 10)
-	b = append(b, `,"message":`...)
-	b = appendString(b, message)
-	s.reply(append(b, '}', '}', '\n'))
+	s.reply(errorResponse(id, code, message, nil))
 }
 
 // onProgress routes progress by its token, which is the request's id. Progress

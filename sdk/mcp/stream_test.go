@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -25,6 +24,7 @@ func TestOddStreams(t *testing.T) {
 		{"earlyping", false, ""},
 		{"midlog", true, `\x1b[32mworking`},
 		{"leading", true, `{busy}`},
+		{"ansi", true, `\x1b[?25l`},
 		{"nul", true, `\x00\x00`},
 		{"badutf8", true, "not valid UTF-8"},
 		{"splitutf8", false, ""},
@@ -144,39 +144,6 @@ func TestResultType(t *testing.T) {
 	echoes(t, modern) // its result has no resultType
 	if raw := callTool(t, connect(t, ""), "c_task", "{}"); !strings.Contains(raw, "t-1") {
 		t.Errorf("legacy result = %s", raw)
-	}
-}
-
-func TestLargeResults(t *testing.T) {
-	c := connect(t, "")
-	const size = 8 << 20
-	if got := len(said(t, callTool(t, c, "c_big", fmt.Sprintf(`{"size":%d}`, size)))); got != size {
-		t.Errorf("got %d bytes, want %d", got, size)
-	}
-}
-
-// A message over the limit fails the request it answers, wherever its id is,
-// and no other.
-func TestOversizedResult(t *testing.T) {
-	for _, faults := range []string{"", "idlast"} {
-		t.Run(faults, func(t *testing.T) {
-			c := connect(t, faults)
-			ctx, cancel := context.WithCancel(t.Context())
-			hung := make(chan error, 1)
-			go func() {
-				_, err := c.CallTool(ctx, "t_hang", nil, RequestOptions{})
-				hung <- err
-			}()
-			waitPending(t, c, 1)
-			f := callFails(t, c, "c_big", `{"size":67108864}`)
-			wantFailure(t, f, failure.InvalidResult, failure.Answered, "67108864", "limit")
-			echoes(t, c)
-			if got := c.Stats().Oversized; got != 1 {
-				t.Errorf("Oversized = %d, want 1", got)
-			}
-			cancel()
-			wantFailure(t, asFailure(t, <-hung), failure.Canceled, failure.DeliveryUnknown)
-		})
 	}
 }
 
