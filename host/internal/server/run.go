@@ -17,8 +17,9 @@ import (
 )
 
 // exitWait is how long a broken connection waits for the exit status that
-// explains it. The status follows the closed socket within milliseconds.
-const exitWait = 250 * time.Millisecond
+// explains it. The status follows the closed socket within milliseconds, but a
+// machine under load takes its time; a call must fail within a second of a crash.
+const exitWait = 750 * time.Millisecond
 
 // lostWait is how long a process may outlive its watch stream before it is
 // killed. After a crash the rest of its session is ended first, which can take a
