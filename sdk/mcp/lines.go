@@ -76,9 +76,9 @@ func (lr *lineReader) next() (line, error) {
 	return line{data: bytes.Join(append(parts, part), nil), size: int64(size)}, nil
 }
 
-// partPool keeps the parts of long lines for the next ones: they are as much
-// garbage as the line itself, and large results would be half the cost of a
-// collection each. What nobody uses goes with the next collections.
+// partPool keeps the parts of long lines for the next ones. Otherwise every line
+// leaves as much garbage again as it is long: a third of the time that a result
+// of 1 MiB takes in a plugin. Two collections later what nobody used is gone.
 var partPool parts
 
 type parts struct{ pool sync.Pool }
