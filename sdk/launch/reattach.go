@@ -103,6 +103,11 @@ func attach(ctx context.Context, spec Spec, config *plugin.ReattachConfig) (*Pro
 		f.Target = config.Addr.String()
 		return nil, f
 	}
+	// gRPC serves calls a moment before it calls the connection ready; the end of
+	// the attachment is told by the end of that state.
+	for state := p.conn.GetState(); state != connectivity.Ready && p.conn.WaitForStateChange(ctx, state); {
+		state = p.conn.GetState()
+	}
 	go p.watchAttached(left)
 	return p, nil
 }
