@@ -134,6 +134,8 @@ func (s *service) CallTool(req *adapterpb.CallToolRequest, stream grpc.ServerStr
 	if err != nil {
 		return err
 	}
+	s.rest.begin()
+	defer s.rest.end()
 	call := &Call{
 		Tool: req.GetTool(), ID: req.GetCallId(), Args: object(req.GetArguments()), Meta: req.GetMeta(),
 		InputResponses: req.GetInputResponses(), RequestState: req.GetRequestState(),
@@ -211,6 +213,8 @@ func (s *service) Forward(req *adapterpb.ForwardRequest, stream grpc.ServerStrea
 	if !r.events.offers(method) && !slices.Contains(f.Methods(), method) {
 		return failure.ToStatus(failure.New(failure.NotFound, failure.NotSent, "the server does not offer %s", method))
 	}
+	s.rest.begin()
+	defer s.rest.end()
 	fwd := &Request{Method: method, ID: req.GetCallId(), Params: req.GetParams()}
 	fwd.events = &emitter{send: func(p *adapterpb.Progress, l *adapterpb.LogRecord) error {
 		if p != nil {

@@ -42,6 +42,7 @@ func (p *program) serve(out *os.File) {
 	surviveHost()
 	svc := newService(p, slog.Default())
 	svc.claimOutput = sync.OnceFunc(claimOutput)
+	svc.rest = newRest(freeMemory)
 	if os.Getenv(wire.LeaseEnv) == wire.LeaseStdin {
 		holdLease(svc)
 	}

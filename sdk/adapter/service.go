@@ -27,6 +27,7 @@ type service struct {
 	dial        func(id uint32) (*grpc.ClientConn, error) // through the broker; nil where there is none
 	claimOutput func()                                    // before the first author's code; may be nil
 	pageBudget  int                                       // bytes of one page of tools
+	rest        *rest                                     // told of calls; nil where the process is not ours
 
 	// life ends when the process is to leave.
 	life context.Context
