@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/collet-dev/collet/bench/internal/load"
 	"github.com/collet-dev/collet/host"
@@ -121,42 +122,67 @@ func reportPeak(ctx context.Context, bin, echo string, bytes int) error {
 	return nil
 }
 
-// pss measures the proportional set size of generic plugins, ten running.
+// pss measures the proportional set size of generic plugins, ten running, in the
+// states of their lives.
 func pss(ctx context.Context, t *table, bin, dir, echo string) error {
 	if runtime.GOOS != "linux" {
 		return nil
 	}
-	const n = 10
+	const (
+		n     = 10
+		limit = 6 << 20
+		rest  = 11 * time.Second // an adapter gives memory back 10 s after its last call
+	)
 	h, err := openHost(ctx, bin, dir, echo, n)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	for i := range n {
-		for range 20 {
-			if _, err := h.Call(ctx, host.Request{Tool: fmt.Sprintf("echo%d/echo", i), Arguments: load.Echo}); err != nil {
+	for _, state := range []struct {
+		calls int
+		wait  time.Duration
+		words string
+	}{
+		{calls: 20, words: "little used"},
+		{calls: 2000, words: "busy"},
+		{wait: rest, words: "at rest again"},
+	} {
+		for i := range n * state.calls {
+			if _, err := h.Call(ctx, host.Request{Tool: fmt.Sprintf("echo%d/echo", i%n), Arguments: load.Echo}); err != nil {
 				return fmt.Errorf("collet: %w", err)
 			}
 		}
+		select {
+		case <-time.After(state.wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		samples, err := pssOf(ctx, h)
+		if err != nil {
+			return err
+		}
+		middle := median(samples)
+		largest := samples[len(samples)-1]
+		t.line(fmt.Sprintf("PSS of each of %d plugins, %s, median (max)", n, state.words), "-",
+			fmt.Sprintf("%s (%s)", size(middle), size(largest)), "", "<= "+size(limit), largest <= limit)
 	}
+	return nil
+}
+
+func pssOf(ctx context.Context, h *host.Host) ([]int64, error) {
 	listing, err := h.Tools(ctx, host.Query{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var samples []int64
 	for _, s := range listing.Servers {
 		b, err := procBytes(fmt.Sprintf("/proc/%d/smaps_rollup", s.Pid), "Pss")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		samples = append(samples, b)
 	}
-	const limit = 6 << 20
-	middle := median(samples)
-	largest := samples[len(samples)-1]
-	t.line(fmt.Sprintf("PSS of a generic plugin, %d running, median (max)", n), "-", fmt.Sprintf("%s (%s)", size(middle), size(largest)),
-		"", "<= "+size(limit), largest <= limit)
-	return nil
+	return samples, nil
 }
 
 // procBytes reads one "Key: 12 kB" line of a file under /proc.
