@@ -289,11 +289,11 @@ func TestResults(t *testing.T) {
 
 func TestRefusalsReachNoServer(t *testing.T) {
 	const def = `{"name":"t","inputSchema":{"type":"object","required":["id"],"properties":{"id":{"type":"integer","maximum":9007199254740992}}}}`
-	for _, args := range []string{`{}`, `{"id":"1"}`, `{"id":9007199254740993}`, `[]`, `{"id":1}}`, `null`} {
+	for _, args := range []string{`{}`, `{"id":"1"}`, `{"id":9007199254740993}`, `[]`, `{"id":1}}`, `null`, `{"id":` + strings.Repeat("[", 8<<20)} {
 		p := newPeer(nil)
 		_, err := pipeline(p, def).Do(t.Context(), Request{Tool: "s/t", Arguments: []byte(args)})
 		if f := err.(*Failure); f.Class != failure.InvalidArguments || f.Delivery != failure.NotSent || p.starts != 0 || f.Attempts != 0 {
-			t.Errorf("%s: %+v", args, f)
+			t.Errorf("%.80s: %+v", args, f)
 		}
 	}
 	// A model may not call what only scripts may.
