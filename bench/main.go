@@ -20,6 +20,7 @@ import (
 func main() {
 	bin := flag.String("bin", "bin", "the directory of collet and collet-plugin-mcp")
 	memory := flag.Int("memory", 0, "")
+	results := flag.Int("results", 1, "")
 	echo := flag.String("echo", "", "")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: bench [-bin DIR]\n\nMeasures the collet in DIR and prints a table; takes about a minute.")
@@ -29,7 +30,7 @@ func main() {
 	defer stop()
 	var err error
 	if *memory > 0 { // this program as its own child, see peakGrowth
-		err = reportPeak(ctx, *bin, *echo, *memory)
+		err = reportPeak(ctx, *bin, *echo, *results, *memory)
 	} else {
 		err = run(ctx, *bin)
 	}

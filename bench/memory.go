@@ -49,8 +49,8 @@ func allocated(ctx context.Context, p peer) (count, bytes float64, err error) {
 	return float64(after.Mallocs-before.Mallocs) / calls, float64(after.TotalAlloc-before.TotalAlloc) / calls, nil
 }
 
-// peakGrowth measures by how much one call with a large result raises the peak
-// of a host's resident memory. Each sample is a process of its own.
+// peakGrowth measures by how much large results raise the peak of a host's
+// resident memory. Each sample is a process of its own.
 func peakGrowth(ctx context.Context, t *table, bin, echo string) error {
 	if runtime.GOOS != "linux" {
 		return nil
@@ -59,10 +59,14 @@ func peakGrowth(ctx context.Context, t *table, bin, echo string) error {
 	if err != nil {
 		return err
 	}
-	for _, bytes := range []int{64 << 10, 1 << 20, 10 << 20} {
+	for _, c := range []struct {
+		results, bytes int
+		words          string
+	}{{1, 64 << 10, "a result"}, {1, 1 << 20, "a result"}, {1, 10 << 20, "a result"}, {5, 10 << 20, "five results in a row"}} {
+		bytes := c.bytes
 		var samples []int64
 		for range 5 {
-			cmd := exec.CommandContext(ctx, self, "-bin", bin, "-echo", echo, "-memory", strconv.Itoa(bytes))
+			cmd := exec.CommandContext(ctx, self, "-bin", bin, "-echo", echo, "-memory", strconv.Itoa(bytes), "-results", strconv.Itoa(c.results))
 			cmd.Stderr = os.Stderr
 			out, err := cmd.Output()
 			if err != nil {
@@ -75,14 +79,14 @@ func peakGrowth(ctx context.Context, t *table, bin, echo string) error {
 			samples = append(samples, grown)
 		}
 		grown := median(samples)
-		t.atMost("growth of the host's peak, result of "+size(int64(bytes)), size(int64(bytes)), size(grown), float64(grown)/float64(bytes), 4)
+		t.atMost("growth of the host's peak, "+c.words+" of "+size(int64(bytes)), size(int64(bytes)), size(grown), float64(grown)/float64(bytes), 4)
 	}
 	return nil
 }
 
-// reportPeak is the process whose peak is measured: a warm host that gets
-// results of that size, five in a row.
-func reportPeak(ctx context.Context, bin, echo string, bytes int) error {
+// reportPeak is the process whose peak is measured: a warm host that gets so many
+// results of that size.
+func reportPeak(ctx context.Context, bin, echo string, results, bytes int) error {
 	dir, err := os.MkdirTemp("", "collet-bench")
 	if err != nil {
 		return err
@@ -109,7 +113,7 @@ func reportPeak(ctx context.Context, bin, echo string, bytes int) error {
 	if err != nil {
 		return err
 	}
-	for range 5 {
+	for range results {
 		if _, err := call(ctx, "blob", load.Blob(bytes)); err != nil {
 			return err
 		}
