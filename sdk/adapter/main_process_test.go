@@ -201,15 +201,12 @@ func TestShutdownRunsClose(t *testing.T) {
 }
 
 func TestPanicKeepsTheProcess(t *testing.T) {
-	c, _, stderr := dialStock(t, faulty(t))
+	c, client, stderr := dialStock(t, faulty(t))
 	configure(t, c, `{}`)
 	_, err := call(t, c, &adapterpb.CallToolRequest{Tool: "panic"})
 	f := failure.FromStatus(err)
 	if f == nil || f.Class != failure.ServerError || f.Origin != failure.OriginAdapter || !strings.Contains(f.Message, "as the test asked") {
 		t.Errorf("panic: %v", err)
-	}
-	if !strings.Contains(stderr.String(), "faulty_test.go") {
-		t.Errorf("no stack in the log: %s", stderr)
 	}
 	events, err := call(t, c, &adapterpb.CallToolRequest{Tool: "failed"})
 	if err != nil || len(events) != 1 || !events[0].GetResult().GetIsError() {
@@ -221,6 +218,10 @@ func TestPanicKeepsTheProcess(t *testing.T) {
 	_, err = call(t, c, &adapterpb.CallToolRequest{Tool: "refused"})
 	if f := failure.FromStatus(err); f == nil || f.Class != failure.RateLimited || f.Message != "slow down" {
 		t.Errorf("a failure came out as %v", err)
+	}
+	client.Kill() // and with it the end of the log
+	if !strings.Contains(stderr.String(), "faulty_test.go") {
+		t.Errorf("no stack in the log: %s", stderr)
 	}
 }
 
