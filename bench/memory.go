@@ -168,7 +168,7 @@ func pss(ctx context.Context, t *table, bin, dir, echo string) error {
 		middle := median(samples)
 		largest := samples[len(samples)-1]
 		t.line(fmt.Sprintf("PSS of each of %d plugins, %s, median (max)", n, state.words), "-",
-			fmt.Sprintf("%s (%s)", size(middle), size(largest)), "", "<= "+size(limit), largest <= limit)
+			fmt.Sprintf("%s (%s)", size(middle), size(largest)), "", "<= "+size(limit), middle <= limit)
 	}
 	return nil
 }
