@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -109,28 +108,6 @@ func TestFailureFitsTrailers(t *testing.T) {
 	}
 	if _, err := proto.Marshal(p); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestClip(t *testing.T) {
-	tests := []struct {
-		in   string
-		n    int
-		want string
-	}{
-		{"short", 5, "short"},
-		{"longer", 5, "lo…"},
-		{"日本語", 9, "日本語"},
-		{"日本語", 8, "日…"}, // never half a rune
-		{"ab日本", 7, "ab…"},
-		{"a\xffb", 9, "a\uFFFDb"},
-		{"", 3, ""},
-	}
-	for _, test := range tests {
-		got := clip(test.in, test.n)
-		if got != test.want || len(got) > test.n || !utf8.ValidString(got) {
-			t.Errorf("clip(%q, %d) = %q, want %q", test.in, test.n, got, test.want)
-		}
 	}
 }
 

@@ -1,13 +1,11 @@
 package failure
 
 import (
-	"strings"
-	"unicode/utf8"
-
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/internal/excerpt"
 )
 
 // A failure rides in gRPC trailers, which peers bound to a few KiB: a longer
@@ -32,11 +30,11 @@ func ToProto(f *Failure) *adapterpb.Failure {
 	p := &adapterpb.Failure{
 		Class:        classToProto[f.Class],
 		Delivery:     adapterpb.Delivery(f.Delivery),
-		Message:      clip(f.Message, maxMessage),
+		Message:      excerpt.Of(f.Message, maxMessage),
 		Origin:       adapterpb.Origin(f.Origin),
-		Target:       clip(f.Target, maxData),
+		Target:       excerpt.Of(f.Target, maxData),
 		UpstreamCode: int32(f.UpstreamCode),
-		Challenge:    clip(f.Challenge, maxData),
+		Challenge:    excerpt.Of(f.Challenge, maxData),
 	}
 	// Half a JSON document helps nobody, so data that does not fit is left out.
 	if len(f.UpstreamData) <= maxData {
@@ -47,7 +45,7 @@ func ToProto(f *Failure) *adapterpb.Failure {
 	}
 	size := proto.Size(p)
 	for _, q := range f.Problems[:min(len(f.Problems), maxProblems)] {
-		problem := &adapterpb.FieldProblem{Path: clip(q.Path, 256), Rule: clip(q.Rule, 64), Message: clip(q.Message, 256)}
+		problem := &adapterpb.FieldProblem{Path: excerpt.Of(q.Path, 256), Rule: excerpt.Of(q.Rule, 64), Message: excerpt.Of(q.Message, 256)}
 		const header = 3 // tag and length
 		if size += proto.Size(problem) + header; size > maxSize {
 			break
@@ -107,19 +105,3 @@ var classFromProto = func() map[adapterpb.FailureClass]Class {
 	}
 	return m
 }()
-
-// clip shortens s to at most n bytes, at a rune boundary, and makes it valid
-// UTF-8: protobuf refuses to marshal anything else, and an upstream's error text
-// can hold any byte.
-func clip(s string, n int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= n {
-		return s
-	}
-	const mark = "…"
-	cut := n - len(mark)
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + mark
-}

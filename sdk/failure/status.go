@@ -5,6 +5,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/internal/excerpt"
 )
 
 var codeOf = map[Class]codes.Code{
@@ -40,7 +41,7 @@ func ToStatus(err error) error {
 	}
 	// The status message only serves readers without the detail; as a header it
 	// takes up to three bytes for one.
-	text := clip(p.GetMessage(), maxStatus)
+	text := excerpt.Of(p.GetMessage(), maxStatus)
 	st, detailErr := status.New(code, text).WithDetails(p)
 	if detailErr != nil {
 		return status.Error(code, text)

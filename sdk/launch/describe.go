@@ -10,6 +10,7 @@ import (
 
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/internal/excerpt"
 )
 
 const (
@@ -63,10 +64,10 @@ func Describe(ctx context.Context, path string, env []string) (*describe.Descrip
 	}
 	var d describe.Description
 	if err := json.Unmarshal(printed.kept, &d); err != nil {
-		return nil, fail(failure.InvalidResult, "%s describe did not print a description: %w; it printed %q", path, err, clip(string(printed.kept), maxJunkBytes))
+		return nil, fail(failure.InvalidResult, "%s describe did not print a description: %w; it printed %q", path, err, excerpt.Of(string(printed.kept), maxJunkBytes))
 	}
 	if d.Name == "" {
-		return nil, fail(failure.InvalidResult, "%s describe printed a description without a name: %q", path, clip(string(printed.kept), maxJunkBytes))
+		return nil, fail(failure.InvalidResult, "%s describe printed a description without a name: %q", path, excerpt.Of(string(printed.kept), maxJunkBytes))
 	}
 	return &d, nil
 }
@@ -101,7 +102,7 @@ func evidence(stdout string, tail []string) string {
 	}
 	text := stdout + "; its stderr ends:"
 	for _, line := range tail[max(0, len(tail)-maxEvidenceLines):] {
-		text += fmt.Sprintf("\n  %s", clip(line, maxEvidenceBytes))
+		text += fmt.Sprintf("\n  %s", excerpt.Of(line, maxEvidenceBytes))
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/collet-dev/collet/sdk/internal/excerpt"
 	"github.com/collet-dev/collet/sdk/internal/wire"
 )
 
@@ -83,7 +84,7 @@ func (h *handshake) offer(b []byte) {
 	defer h.mu.Unlock()
 	h.junked++
 	if len(h.junk) < maxJunkLines {
-		h.junk = append(h.junk, clip(line, maxJunkBytes))
+		h.junk = append(h.junk, excerpt.Of(line, maxJunkBytes))
 	}
 }
 
@@ -142,7 +143,7 @@ func checkHandshake(line string) error {
 		return fmt.Errorf("it speaks version %s of the adapter contract and this host speaks %d: install a plugin, or a collet, of the other's version", version, wire.ProtocolVersion)
 	}
 	if len(parts) < 5 || parts[4] != "grpc" {
-		return fmt.Errorf("it does not speak gRPC (its handshake is %q): it is a go-plugin binary, but no collet adapter", clip(line, maxJunkBytes))
+		return fmt.Errorf("it does not speak gRPC (its handshake is %q): it is a go-plugin binary, but no collet adapter", excerpt.Of(line, maxJunkBytes))
 	}
 	return nil
 }

@@ -2,8 +2,6 @@ package launch
 
 import (
 	"bytes"
-	"strings"
-	"unicode/utf8"
 )
 
 // maxLine bounds one line of a plugin's output, in bytes; what exceeds it is
@@ -47,19 +45,4 @@ func (l *lines) keep(b []byte) {
 func (l *lines) flush() {
 	l.emit(bytes.TrimSuffix(l.part, []byte("\r")))
 	l.part = l.part[:0]
-}
-
-// clip shortens s to at most n bytes at a rune boundary, valid UTF-8 and with a
-// mark where it was cut: it goes into messages.
-func clip(s string, n int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= n {
-		return s
-	}
-	const mark = "…"
-	cut := n - len(mark)
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + mark
 }

@@ -147,13 +147,3 @@ func TestOutputDrops(t *testing.T) {
 		t.Errorf("%d kept, %d dropped, %d sent", kept, dropped, sent)
 	}
 }
-
-func TestClip(t *testing.T) {
-	for _, test := range []struct{ in, want string }{
-		{"short", "short"}, {"exactly10!", "exactly10!"}, {"longer than ten", "longer …"}, {"ééééééé", "ééé…"}, {"a\xffb", "a\uFFFDb"},
-	} {
-		if got := clip(test.in, 10); got != test.want {
-			t.Errorf("clip(%q) = %q, want %q", test.in, got, test.want)
-		}
-	}
-}

@@ -15,18 +15,21 @@ var allowed = map[string]map[string]string{
 	"sdk/adapterpb/v1": {},
 	"sdk/describe":     {},
 	"sdk/failure": {
-		"sdk/adapterpb/v1": "a failure travels as a detail of the contract",
+		"sdk/adapterpb/v1":     "a failure travels as a detail of the contract",
+		"sdk/internal/excerpt": "a failure has to fit into gRPC trailers",
 	},
 	"sdk/internal/codec": {
 		"sdk/adapterpb/v1": "it knows the message that a large result is in",
 	},
-	"sdk/internal/wire": {},
+	"sdk/internal/excerpt": {},
+	"sdk/internal/wire":    {},
 	"sdk/launch": {
-		"sdk/adapterpb/v1":   "it hands out the client of the contract",
-		"sdk/describe":       "it reads what a plugin says of itself",
-		"sdk/failure":        "a process that does not start is a failure",
-		"sdk/internal/codec": "results travel without copies",
-		"sdk/internal/wire":  "cookie, lease and limits are shared with sdk/adapter",
+		"sdk/adapterpb/v1":     "it hands out the client of the contract",
+		"sdk/describe":         "it reads what a plugin says of itself",
+		"sdk/failure":          "a process that does not start is a failure",
+		"sdk/internal/codec":   "results travel without copies",
+		"sdk/internal/excerpt": "failures quote what a plugin printed",
+		"sdk/internal/wire":    "cookie, lease and limits are shared with sdk/adapter",
 	},
 	"sdk/mcp": {
 		"sdk/failure":       "what went wrong on the wire, with delivery",

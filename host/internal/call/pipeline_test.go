@@ -320,3 +320,16 @@ func TestArgumentsTravelAsWritten(t *testing.T) {
 		t.Errorf("%d calls", p.dos)
 	}
 }
+
+func TestArgumentsOverTheLimitAreNotSent(t *testing.T) {
+	of := func(n int) []byte { return []byte(`{"a":"` + strings.Repeat("x", n-len(`{"a":""}`)) + `"}`) }
+	p := newPeer(func(context.Context, int, *server.Request) (*server.Answer, error) { return answer(`{}`), nil })
+	if _, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Arguments: of(maxArguments)}); err != nil {
+		t.Error("at the limit:", err)
+	}
+	_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Arguments: of(maxArguments + 1)})
+	var f *Failure
+	if !errors.As(err, &f) || f.Class != failure.InvalidArguments || f.Delivery != failure.NotSent || !strings.Contains(f.Message, "64 MiB") || p.dos != 1 {
+		t.Errorf("over the limit: %v after %d attempts", err, p.dos)
+	}
+}
