@@ -11,21 +11,15 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/exposure"
 )
 
-// maxFile is the largest mcp.toml that is read, in bytes. Files of people are a
-// few KiB; the bound keeps a wrong path (a log, a device) from filling memory.
-const maxFile = 1 << 20
-
 // Config is what the files say.
 type Config struct {
-	// Files are the files as given to Load, the skipped ones included.
+	// Files are the files that were read, the skipped ones included, lowest layer first.
 	Files []string
 	// Host is the [host] table, with defaults for what is not said or was faulty.
 	Host Host
@@ -55,15 +49,16 @@ type Host struct {
 	// PluginDirs are unresolved text, in file order; see ResolvePluginDirs.
 	PluginDirs []string
 
-	dirs dirsOrigin
+	said map[string]said // the keys that a file says, by name
 }
 
 // Server is one [servers.NAME] entry. Text is as written; Resolve expands it.
 type Server struct {
-	Name string
-	File string // as given to Load
-	Line int    // of the entry's table
-	Dir  string // absolute directory of File
+	Name  string
+	File  string // as its Source names it
+	Line  int    // of the entry's table
+	Dir   string // absolute directory of File
+	Layer Layer
 
 	Enabled     bool
 	Plugin      string // a name, or a path when it holds a slash; "" is the generic adapter
@@ -94,7 +89,11 @@ type Server struct {
 	OnChange        string  // "warn" (default) or "block"
 	Consent         Consent //
 
-	at *node // positions of the entry's keys; nil in an entry made by hand
+	at     *node          // positions of the entry's keys; nil in an entry made by hand
+	values map[string]any // the entry as the TOML library reads it
+	over   *table         // the entry of a project that overrides parts of this one, or nil
+	// inherited is where [host] says the exposure of an entry that does not.
+	inherited Place
 }
 
 // InheritEnv says what a command child sees of the host's environment: all of
@@ -117,7 +116,7 @@ type ConsentRule struct{ Pattern, Consent string }
 
 // Problem is one fault of a configuration file.
 type Problem struct {
-	File string // as given to Load
+	File string // as its Source names it
 	// Line and Column (in bytes) count from 1; 0 when the fault has no place.
 	Line, Column int
 	Server       string // "" when the fault is not one server's
@@ -142,39 +141,4 @@ func (p Problem) Error() string {
 	}
 	b.WriteString(p.Message)
 	return b.String()
-}
-
-// Load reads files, each named by a person, in order. Its only error is a file
-// that cannot be read; everything else is in Problems: a file that is not TOML is
-// skipped whole, a faulty server entry is left out, a faulty [host] key keeps its
-// default. A [host] key of a later file wins; a server name of an earlier file
-// may not be used again.
-func Load(files []string) (*Config, error) {
-	l := newLoader()
-	for _, file := range files {
-		data, err := readFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("read configuration: %w", err)
-		}
-		l.file(file, data)
-	}
-	return l.finish(), nil
-}
-
-// Parse is Load of one file whose bytes are at hand; file is the name that
-// Problems carry and that relative paths start from.
-func Parse(file string, data []byte) *Config {
-	l := newLoader()
-	l.file(file, data)
-	return l.finish()
-}
-
-// readFile reads at most one byte more than maxFile: enough to see that it is too large.
-func readFile(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }

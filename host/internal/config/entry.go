@@ -1,18 +1,59 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/collet-dev/collet/host/internal/exposure"
 )
 
-// serverKeys are all keys of a [servers.NAME] table (docs/configuration.md), in the
-// order a message lists them.
-var serverKeys = []string{
-	"enabled", "disabled", "plugin", "command", "args", "cwd", "env", "inherit_env", "url", "headers", "ca_file",
-	"oauth", "config", "exposure", "tool_exposure", "timeout", "max_timeout", "start_timeout", "idle_timeout",
-	"max_concurrent", "retry", "trust_hints", "validate_results", "consent", "on_change", "description",
+// serverKeys are all keys of a [servers.NAME] table.
+var serverKeys = []key[Server]{
+	{"enabled", "whether the server exists for anybody", `"type":"boolean"`, "true",
+		func(t *table, s *Server) { s.Enabled = t.boolean("enabled", true) }},
+	{"disabled", "the opposite of enabled; never both", `"type":"boolean"`, "",
+		func(t *table, s *Server) { s.Enabled = s.Enabled && !t.boolean("disabled", false) }},
+	{"plugin", `collet-plugin-NAME, or a path when it holds a slash`, `"type":"string","pattern":` + quoteJSON(pluginPattern.String()+`|[/\\]`), "",
+		func(t *table, s *Server) { s.Plugin = readPlugin(t) }},
+	text("command", "a program that speaks MCP over stdio", func(s *Server) *string { return &s.Command }),
+	strs("args", "the command's arguments", func(s *Server) *[]string { return &s.Args }),
+	text("cwd", "where the command runs; the file's directory when not said", func(s *Server) *string { return &s.Cwd }),
+	{"env", "variables of the command, or of the plugin", namedStrings(envPattern), "",
+		func(t *table, s *Server) { s.Env = readEnv(t) }},
+	{"inherit_env", "what a command sees of the environment: all, a short list, or these names on top of that list",
+		`"anyOf":[{"type":"boolean"},{"type":"array","items":{"type":"string"}}]`, "true",
+		func(t *table, s *Server) { s.InheritEnv = readInheritEnv(t) }},
+	{"url", "a server that speaks MCP over HTTP", `"type":"string","pattern":` + quoteJSON(urlPattern), "",
+		func(t *table, s *Server) { s.URL = readURL(t) }},
+	{"headers", "headers of every request", namedStrings(headerPattern), "",
+		func(t *table, s *Server) { s.Headers = readHeaders(t) }},
+	text("ca_file", "certificates (PEM) to trust for url, besides the system's", func(s *Server) *string { return &s.CAFile }),
+	{"oauth", "how to get a token", `"type":"object"`, "", func(t *table, s *Server) { s.OAuth = t.json("oauth") }},
+	{"config", "the plugin's own settings", `"type":"object"`, "", func(t *table, s *Server) { s.Config = t.json("config") }},
+	{"exposure", "who sees its tools; what [host] says when not said", enum(exposureWords), "",
+		func(t *table, s *Server) { s.Rules.Default = t.exposure("exposure") }},
+	{"tool_exposure", "exposure by tool name or pattern (*, ?): an exact name wins, then the first pattern in the file", perToolShape(exposureWords), "",
+		func(t *table, s *Server) { s.Rules.Tools = readRules(t) }},
+	duration("timeout", "silence of one attempt", timeoutLimits, func(s *Server) *time.Duration { return &s.Timeout }),
+	duration("max_timeout", "attempts, waits and progress of a call together; ten times timeout when not said", maxTimeoutLimits,
+		func(s *Server) *time.Duration { return &s.MaxTimeout }),
+	duration("start_timeout", "from the start to the first list of tools", startLimits, func(s *Server) *time.Duration { return &s.StartTimeout }),
+	duration("idle_timeout", "stop the server after this long without a call; never when not said", idleLimits,
+		func(s *Server) *time.Duration { return &s.IdleTimeout }),
+	count("max_concurrent", "calls at once; no limit when not said", maxConcurrent, func(s *Server) *int { return &s.MaxConcurrent }),
+	word("retry", "when a failed call is made a second time", "safe", func(s *Server) *string { return &s.Retry }, "safe", "always", "never"),
+	boolean("trust_hints", "believe the server's own readOnlyHint and idempotentHint when deciding on a retry",
+		func(s *Server) *bool { return &s.TrustHints }),
+	word("validate_results", "hold results against the tool's output schema", "warn",
+		func(s *Server) *string { return &s.ValidateResults }, "off", "warn", "strict"),
+	{"consent", "whether a person is asked before a call: a word, or a table by tool name or pattern",
+		`"anyOf":[{` + enum(consentWords) + `},{` + perToolShape(consentWords) + `}]`, "",
+		func(t *table, s *Server) { s.Consent = readConsent(t) }},
+	word("on_change", "what happens to a tool that was rewritten after approval", "warn",
+		func(s *Server) *string { return &s.OnChange }, "warn", "block"),
+	str("description", "one line for people and models", func(s *Server) *string { return &s.Description }),
 }
 
 // maxConcurrent bounds max_concurrent; more calls at once than this to one
@@ -22,39 +63,12 @@ const maxConcurrent = 1000
 // readServer reads one entry, faulty keys as if they were not there.
 func readServer(t *table) *Server {
 	faults := len(t.l.cfg.Problems)
-	t.only(serverKeys...)
-	s := &Server{
-		Enabled:     t.boolean("enabled", true) && !t.boolean("disabled", false),
-		Plugin:      t.text("plugin"),
-		Description: t.str("description"),
-
-		Command:    t.text("command"),
-		Args:       t.strs("args"),
-		Cwd:        t.text("cwd"),
-		Env:        readEnv(t),
-		InheritEnv: readInheritEnv(t),
-		URL:        readURL(t),
-		Headers:    readHeaders(t),
-		CAFile:     t.text("ca_file"),
-		OAuth:      t.json("oauth"),
-		Config:     t.json("config"),
-
-		Rules:         readRules(t),
-		MaxConcurrent: t.count("max_concurrent", maxConcurrent),
-
-		Retry:           t.word("retry", "safe", "safe", "always", "never"),
-		TrustHints:      t.boolean("trust_hints", false),
-		ValidateResults: t.word("validate_results", "warn", "off", "warn", "strict"),
-		OnChange:        t.word("on_change", "warn", "warn", "block"),
-		Consent:         readConsent(t),
+	t.only(names(serverKeys)...)
+	s := &Server{}
+	for _, k := range serverKeys {
+		k.read(t, s)
 	}
-	s.Timeout, _ = t.duration("timeout", timeoutLimits)
-	s.MaxTimeout, _ = t.duration("max_timeout", maxTimeoutLimits)
-	s.StartTimeout, _ = t.duration("start_timeout", startLimits)
-	s.IdleTimeout, _ = t.duration("idle_timeout", idleLimits)
-	if t.has("enabled") && t.has("disabled") {
-		t.fault("disabled", "enabled and disabled may not both be set; remove one of them")
-	}
+	t.checkSwitch()
 	if s.MaxTimeout != 0 && s.MaxTimeout < s.Timeout {
 		t.fault("max_timeout", "is shorter than timeout; it bounds all attempts together, make it at least %s", quote(t.str("timeout")))
 	}
@@ -62,9 +76,21 @@ func readServer(t *table) *Server {
 	return s
 }
 
+func (t *table) checkSwitch() {
+	if t.has("enabled") && t.has("disabled") {
+		t.fault("disabled", "enabled and disabled may not both be set; remove one of them")
+	}
+}
+
 // genericPlugin is the name of the adapter that entries without plugin use;
 // naming it is the same as naming none.
 const genericPlugin = "mcp"
+
+// Keys that go with one way to reach a server only.
+var (
+	processKeys = []string{"args", "cwd", "inherit_env"}
+	remoteKeys  = []string{"headers", "ca_file"}
+)
 
 // checkReach checks that exactly one of plugin, command and url says how the
 // server is reached, and that the other keys go with it. A missing one is not
@@ -77,14 +103,6 @@ func checkReach(t *table, s *Server, faulty bool) {
 			}
 		}
 	}
-	if s.Plugin == genericPlugin {
-		s.Plugin = ""
-	}
-	if !isPath(s.Plugin) && strings.Trim(s.Plugin, pluginChars) != "" {
-		t.fault("plugin", `%s is not a plugin's name; write the part of its file name after "collet-plugin-", or a path with a slash`, quote(s.Plugin))
-	}
-	processKeys := []string{"args", "cwd", "inherit_env"}
-	remoteKeys := []string{"headers", "ca_file"}
 	switch command, url := t.has("command"), t.has("url"); {
 	case s.Plugin != "":
 		refuse(slices.Concat([]string{"command", "url"}, processKeys, remoteKeys),
@@ -105,7 +123,27 @@ func checkReach(t *table, s *Server, faulty bool) {
 	}
 }
 
-const pluginChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+// Patterns of names. The schema shows them to editors.
+var (
+	pluginPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+	envPattern    = regexp.MustCompile(`^[^=\x00]+$`)
+	headerPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^`|~_-]+$") // RFC 9110 section 5.6.2
+)
+
+// readPlugin reads a name or a path; that of the generic adapter is "".
+func readPlugin(t *table) string {
+	plugin := t.text("plugin")
+	if plugin != "" && !isPath(plugin) && !pluginPattern.MatchString(plugin) {
+		t.fault("plugin", `%s is not a plugin's name; write the part of its file name after "collet-plugin-", or a path with a slash`, quote(plugin))
+	}
+	if plugin == genericPlugin {
+		return ""
+	}
+	return plugin
+}
+
+// urlPattern lets variables pass: what they hold is seen when the server starts.
+const urlPattern = `^https?://[^/?#]|\$`
 
 // readURL checks what can be known before variables are expanded; Resolve
 // checks the rest.
@@ -120,7 +158,7 @@ func readURL(t *table) string {
 func readEnv(t *table) map[string]string {
 	env := t.strMap("env")
 	for k := range env {
-		if k == "" || strings.ContainsAny(k, "=\x00") {
+		if !envPattern.MatchString(k) {
 			t.table("env").fault(k, "is not a variable's name; it may not be empty or hold =")
 		}
 	}
@@ -130,16 +168,11 @@ func readEnv(t *table) map[string]string {
 func readHeaders(t *table) map[string]string {
 	headers := t.strMap("headers")
 	for k := range headers {
-		if k == "" || strings.ContainsFunc(k, func(r rune) bool { return !isToken(r) }) {
+		if !headerPattern.MatchString(k) {
 			t.table("headers").fault(k, "is not a header's name; use letters, digits and -")
 		}
 	}
 	return headers
-}
-
-// isToken reports whether r may be in a header's name (RFC 9110 section 5.6.2).
-func isToken(r rune) bool {
-	return r < 0x80 && (isBare(byte(r)) || strings.ContainsRune("!#$%&'*+.^`|~", r))
 }
 
 func readInheritEnv(t *table) InheritEnv {
@@ -155,17 +188,16 @@ func readInheritEnv(t *table) InheritEnv {
 	return InheritEnv{All: true}
 }
 
-// readRules reads exposure and tool_exposure.
-func readRules(t *table) exposure.Rules {
-	r := exposure.Rules{Default: t.exposure("exposure")}
+// readRules reads tool_exposure.
+func readRules(t *table) (rules []exposure.Pattern) {
 	tools := t.table("tool_exposure")
 	if tools == nil {
-		return r
+		return nil
 	}
 	for _, pattern := range tools.perTool() {
-		r.Tools = append(r.Tools, exposure.Pattern{Pattern: pattern, Exposure: tools.exposure(pattern)})
+		rules = append(rules, exposure.Pattern{Pattern: pattern, Exposure: tools.exposure(pattern)})
 	}
-	return r
+	return rules
 }
 
 // perTool are the keys of a table of tools, in file order: names and patterns.
@@ -198,14 +230,13 @@ func (t *table) exposure(key string) exposure.Exposure {
 
 // readConsent reads a word for the whole server, or a table of patterns.
 func readConsent(t *table) Consent {
-	words := []string{"ask", "allow", "deny"}
 	if _, ok := t.values["consent"].(map[string]any); !ok {
-		return Consent{Default: t.word("consent", "", words...)}
+		return Consent{Default: t.word("consent", "", consentWords...)}
 	}
 	tools := t.table("consent")
 	var c Consent
 	for _, pattern := range tools.perTool() {
-		c.Tools = append(c.Tools, ConsentRule{pattern, tools.word(pattern, "", words...)})
+		c.Tools = append(c.Tools, ConsentRule{pattern, tools.word(pattern, "", consentWords...)})
 	}
 	return c
 }

@@ -16,9 +16,9 @@ func TestServerFaults(t *testing.T) {
 		// Unknown and misplaced keys.
 		{"command='x'\ntimout='3s'", `mcp.toml:4: servers.bad.timout: unknown key; did you mean timeout?`},
 		{"comand='x'", `mcp.toml:3: servers.bad.comand: unknown key; did you mean command?`},
-		{"url='http://h'\ntype='http'", `mcp.toml:4: servers.bad.type: unknown key; known here: ` + strings.Join(serverKeys, ", ")},
+		{"url='http://h'\ntype='http'", `mcp.toml:4: servers.bad.type: unknown key; known here: ` + strings.Join(names(serverKeys), ", ")},
 		{"command='x'\n[servers.bad.env]\nA='1'\nenv_vars=['B']", `mcp.toml:6: servers.bad.env.env_vars: must be a string, not an array; put it in quotes`},
-		{"command='x'\n\"a b\"=1", `mcp.toml:4: servers.bad."a b": unknown key; known here: ` + strings.Join(serverKeys, ", ")},
+		{"command='x'\n\"a b\"=1", `mcp.toml:4: servers.bad."a b": unknown key; known here: ` + strings.Join(names(serverKeys), ", ")},
 		// Wrong types.
 		{"command=['x']", `mcp.toml:3: servers.bad.command: must be a string, not an array; put it in quotes`},
 		{"command='x'\nargs='-y secret'", `mcp.toml:4: servers.bad.args: must be an array of strings, not a string; put it in brackets, one string per word: ["first", "second"]`},

@@ -15,28 +15,63 @@ func defaultHost() Host {
 	}
 }
 
+// hostKeys are all keys of [host].
+var hostKeys = []key[Host]{
+	word("log_level", "what collet tells of itself on stderr; each command has its own default", "",
+		func(h *Host) *string { return &h.LogLevel }, "debug", "info", "warn", "error"),
+	{"exposure", "who sees the tools of servers that do not say; in a project's file, of its own servers", enum(exposureWords), `"codemode"`,
+		func(t *table, h *Host) {
+			if e := t.exposure("exposure"); e != "" {
+				h.Exposure = e
+			}
+		}},
+	word("wire_names", "tools toward model clients: server__tool, or the tool alone for a host with one server", "prefixed",
+		func(h *Host) *string { return &h.WireNames }, "prefixed", "plain"),
+	{"response_budget", "the largest result that a model gets whole: 1KiB to 64MiB", `"type":"string","pattern":` + quoteJSON(sizePattern), `"256KiB"`,
+		func(t *table, h *Host) { h.ResponseBudget = t.size("response_budget", h.ResponseBudget) }},
+	connectWait,
+	{"plugin_dirs", "where plugins are looked up first; not in a project's file", `"type":"array","items":{"type":"string"}`, `[]`,
+		func(t *table, h *Host) {
+			if t.layer == Project && t.has("plugin_dirs") {
+				// A plugin found there would get the credentials of the user's servers.
+				t.fault("plugin_dirs", `has no effect in a project's file; name a plugin by its path instead: plugin = "./bin/collet-plugin-x"`)
+				return
+			}
+			if dirs := t.strs("plugin_dirs"); dirs != nil {
+				h.PluginDirs = dirs
+			}
+		}},
+}
+
+var connectWait = func() key[Host] {
+	k := duration("connect_wait", "how long a model client's first list or search waits for starting servers", connectWaitLimits,
+		func(h *Host) *time.Duration { return &h.ConnectWait })
+	k.unsaid = `"10s"`
+	return k
+}()
+
+// said is a [host] key as a file says it.
+type said struct {
+	Place
+	value any
+	at    *node
+}
+
 // host reads a [host] table over what is known so far; a faulty key changes
 // nothing.
 func (l *loader) host(t *table) {
-	t.only("log_level", "exposure", "wire_names", "response_budget", "connect_wait", "plugin_dirs")
+	t.only(names(hostKeys)...)
 	h := &l.cfg.Host
-	h.LogLevel = t.word("log_level", h.LogLevel, "debug", "info", "warn", "error")
-	if e := t.exposure("exposure"); e != "" {
-		h.Exposure = e
+	for _, k := range hostKeys {
+		faults := len(l.cfg.Problems)
+		k.read(t, h)
+		if !t.has(k.name) || len(l.cfg.Problems) > faults {
+			continue
+		}
+		if h.said == nil {
+			h.said = map[string]said{}
+		}
+		at := t.node.key(k.name)
+		h.said[k.name] = said{Place{t.file, at.at().line, t.layer}, t.values[k.name], at}
 	}
-	h.WireNames = t.word("wire_names", h.WireNames, "prefixed", "plain")
-	h.ResponseBudget = t.size("response_budget", h.ResponseBudget)
-	if wait, ok := t.duration("connect_wait", connectWaitLimits); ok {
-		h.ConnectWait = wait
-	}
-	if dirs := t.strs("plugin_dirs"); dirs != nil {
-		h.PluginDirs = dirs
-		h.dirs = dirsOrigin{file: t.file, at: t.node.key("plugin_dirs")}
-	}
-}
-
-// dirsOrigin is where plugin_dirs stands: relative ones start from its file.
-type dirsOrigin struct {
-	file string
-	at   *node
 }

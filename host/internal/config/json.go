@@ -109,3 +109,6 @@ func jsonString(s string) []byte {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
+
+// quoteJSON is jsonString for a place where text is put together.
+func quoteJSON(s string) string { return string(jsonString(s)) }

@@ -16,24 +16,25 @@ import (
 // loader collects what the files say.
 type loader struct {
 	cfg  *Config
-	seen map[string]place // entries so far, faulty ones too, by twinKey
+	seen map[string]namesake // entries so far, faulty ones too, by name.Fold
 }
 
-// place is where a server's entry stands.
-type place struct {
-	server, file string
-	line         int
+// namesake is the entry that has a name, or one that people take for it.
+type namesake struct {
+	server string
+	Place
 }
 
 func newLoader() *loader {
-	return &loader{cfg: &Config{Host: defaultHost()}, seen: map[string]place{}}
+	return &loader{cfg: &Config{Host: defaultHost()}, seen: map[string]namesake{}}
 }
 
-// file reads one file's bytes.
-func (l *loader) file(file string, data []byte) {
+// source reads one file's bytes.
+func (l *loader) source(src Source) {
+	file := src.File
 	l.cfg.Files = append(l.cfg.Files, file)
 	before := len(l.cfg.Problems)
-	text, err := plainText(data)
+	text, err := plainText(src)
 	if err != nil {
 		l.cfg.Problems = append(l.cfg.Problems, Problem{File: file, Message: err.Error()})
 		return
@@ -51,17 +52,24 @@ func (l *loader) file(file string, data []byte) {
 		l.cfg.Problems = append(l.cfg.Problems, *syntax)
 		return
 	}
-	l.document(&table{l: l, file: file, values: values, node: root})
+	if src.Layer == Project {
+		l.settle() // what the project says of exposure is about its own servers
+	}
+	l.document(&table{l: l, file: file, layer: src.Layer, values: values, node: root})
 	slices.SortStableFunc(l.cfg.Problems[before:], func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 
-// plainText is data without a byte order mark. Its error names what else the
-// bytes are.
-func plainText(data []byte) (string, error) {
-	if len(data) > maxFile {
-		return "", errors.New("is larger than 1 MiB, too large for an mcp.toml; the file is skipped")
+// plainText is the source's text without a byte order mark. Its error names what
+// else the bytes are.
+func plainText(src Source) (string, error) {
+	data := src.Data
+	if src.Err != nil {
+		return "", fmt.Errorf("cannot be read: %w; the file is skipped", src.Err)
+	}
+	if len(data) > MaxFile {
+		return "", errTooLarge
 	}
 	utf16 := bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) ||
 		len(data) > 1 && (data[0] == 0) != (data[1] == 0) // without a mark: one half of an ASCII character is zero
@@ -125,17 +133,28 @@ func (l *loader) document(top *table) {
 // server reads one entry and keeps it if it has no fault.
 func (l *loader) server(servers *table, server string) {
 	faults := len(l.cfg.Problems)
-	line := servers.node.key(server).at().line
+	here := namesake{server, Place{servers.file, servers.node.key(server).at().line, servers.layer}}
 	if err := name.CheckServer(server); err != nil {
 		servers.fault(server, "%s", err)
 	}
-	if other, ok := l.seen[twinKey(server)]; ok {
+	other, taken := l.seen[name.Fold(server)]
+	onTop := taken && other.server == server && other.Layer == User && here.Layer == Project
+	if taken && !onTop {
 		servers.fault(server, "%s", sameName(other, server))
 	} else {
-		l.seen[twinKey(server)] = place{server, servers.file, line}
+		l.seen[name.Fold(server)] = here
 	}
 
 	t := servers.table(server)
+	if t != nil && here.Layer == Project && t.isOverride() {
+		if len(l.cfg.Problems) == faults {
+			l.override(t, server, onTop)
+		}
+		return
+	}
+	if onTop {
+		l.drop(server)
+	}
 	if t == nil {
 		return
 	}
@@ -143,22 +162,17 @@ func (l *loader) server(servers *table, server string) {
 	if len(l.cfg.Problems) > faults {
 		return
 	}
-	s.Name, s.File, s.Line, s.at = server, t.file, line, t.node
+	s.Name, s.File, s.Line, s.Layer = server, here.File, here.Line, here.Layer
+	s.at, s.values = t.node, t.values
 	s.Dir = directory(t.file)
 	l.cfg.Servers = append(l.cfg.Servers, s)
 }
 
-// twinKey is equal for two names exactly when name.SameServer says so; a look-up
-// in place of comparing every pair.
-func twinKey(server string) string {
-	return strings.ReplaceAll(strings.ToLower(server), "-", "_")
-}
-
-func sameName(other place, server string) string {
+func sameName(other namesake, server string) string {
 	if other.server == server {
-		return fmt.Sprintf("is already defined at %s:%d; remove one of them", other.file, other.line)
+		return fmt.Sprintf("is already defined at %s; remove one of them", other.Place)
 	}
-	return fmt.Sprintf("differs only in case or in - and _ from %q at %s:%d; rename one of them", other.server, other.file, other.line)
+	return fmt.Sprintf("differs only in case or in - and _ from %q at %s; rename one of them", other.server, other.Place)
 }
 
 // directory is the absolute directory of a file.
@@ -170,14 +184,19 @@ func directory(file string) string {
 	return dir // the working directory is gone; relative paths fail where they are used
 }
 
-// finish gives servers that do not say the host's default exposure.
 func (l *loader) finish() *Config {
+	l.settle()
+	return l.cfg
+}
+
+// settle gives servers that do not say the exposure that [host] says so far.
+func (l *loader) settle() {
 	for _, s := range l.cfg.Servers {
 		if s.Rules.Default == "" {
 			s.Rules.Default = l.cfg.Host.Exposure
+			s.inherited = l.cfg.Host.said["exposure"].Place
 		}
 	}
-	return l.cfg
 }
 
 // listWords is `"a", "b" or "c"`.

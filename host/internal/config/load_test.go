@@ -66,14 +66,14 @@ func TestParseDesignExample(t *testing.T) {
 			t.Fatal(problems(c))
 		}
 		wantHost := Host{LogLevel: "info", Exposure: exposure.Codemode, WireNames: "prefixed", ResponseBudget: 262144,
-			ConnectWait: 10 * time.Second, PluginDirs: []string{"~/collet/plugins"}, dirs: c.Host.dirs}
+			ConnectWait: 10 * time.Second, PluginDirs: []string{"~/collet/plugins"}, said: c.Host.said}
 		if !reflect.DeepEqual(c.Host, wantHost) {
 			t.Errorf("host %+v, want %+v", c.Host, wantHost)
 		}
 		if got := serverNames(c); got != "github files docs" {
 			t.Fatalf("servers %q", got)
 		}
-		base := Server{File: "/etc/collet/mcp.toml", Dir: "/etc/collet", Enabled: true, InheritEnv: InheritEnv{All: true},
+		base := Server{File: "/etc/collet/mcp.toml", Dir: "/etc/collet", Layer: Named, Enabled: true, InheritEnv: InheritEnv{All: true},
 			Rules: exposure.Rules{Default: exposure.Codemode}, Retry: "safe", ValidateResults: "warn", OnChange: "warn"}
 		github, files, docs := base, base, base
 		github.Name, github.Line, github.Plugin, github.Timeout = "github", 9, "github", time.Minute
@@ -85,9 +85,10 @@ func TestParseDesignExample(t *testing.T) {
 		docs.Name, docs.Line, docs.URL = "docs", 24, "https://learn.microsoft.com/api/mcp"
 		docs.Headers = map[string]string{"X-Team": "$TEAM"}
 		for i, want := range []Server{github, files, docs} {
-			want.at = c.Servers[i].at
-			if got := *c.Servers[i]; !reflect.DeepEqual(got, want) {
-				t.Errorf("server\n%+v, want\n%+v", got, want)
+			got := c.Servers[i]
+			want.at, want.values, want.inherited = got.at, got.values, got.inherited
+			if !reflect.DeepEqual(*got, want) {
+				t.Errorf("server\n%+v, want\n%+v", *got, want)
 			}
 		}
 	}
@@ -141,11 +142,11 @@ inherit_env = false
 		t.Errorf("host %+v", h)
 	}
 	a := *c.Server("a")
-	want := Server{Name: "a", File: "mcp.toml", Line: 9, Dir: a.Dir, Plugin: "./bin/collet-plugin-a", Description: "d",
+	want := Server{Name: "a", File: "mcp.toml", Line: 9, Dir: a.Dir, Layer: Named, Plugin: "./bin/collet-plugin-a", Description: "d",
 		Env: map[string]string{"A": "1"}, InheritEnv: InheritEnv{All: true}, OAuth: json.RawMessage(`{"client_id":"x","scopes":["a"]}`),
 		Rules: exposure.Rules{Default: exposure.Deferred}, Timeout: time.Second, MaxTimeout: time.Hour, StartTimeout: 5 * time.Minute,
 		IdleTimeout: 10 * time.Minute, MaxConcurrent: 4, Retry: "never", TrustHints: true, ValidateResults: "strict", OnChange: "block",
-		Consent: Consent{Default: "ask"}, at: a.at}
+		Consent: Consent{Default: "ask"}, at: a.at, values: a.values, inherited: a.inherited}
 	if !reflect.DeepEqual(a, want) {
 		t.Errorf("a\n%+v, want\n%+v", a, want)
 	}
@@ -184,7 +185,7 @@ func TestSkippedFiles(t *testing.T) {
 		{utf16[2:], "m: is UTF-16 text; save it as UTF-8; the file is skipped", 0, 0},
 		{"\xfe\xff\x00[", "m: is UTF-16 text; save it as UTF-8; the file is skipped", 0, 0},
 		{"\x00[\x00a", "m: is UTF-16 text; save it as UTF-8; the file is skipped", 0, 0},
-		{strings.Repeat("#", maxFile+1), "m: is larger than 1 MiB, too large for an mcp.toml; the file is skipped", 0, 0},
+		{strings.Repeat("#", MaxFile+1), "m: is larger than 1 MiB, too large for an mcp.toml; the file is skipped", 0, 0},
 	} {
 		cfg := Parse("m", []byte(c.text))
 		if got := strings.TrimSuffix(problems(cfg), "\n"); got != c.want {
@@ -199,7 +200,7 @@ func TestSkippedFiles(t *testing.T) {
 			t.Errorf("%.40q: servers %q, files %q", c.text, serverNames(cfg), cfg.Files)
 		}
 	}
-	if cfg := Parse("m", []byte(strings.Repeat("#", maxFile))); len(cfg.Problems) > 0 {
+	if cfg := Parse("m", []byte(strings.Repeat("#", MaxFile))); len(cfg.Problems) > 0 {
 		t.Error(problems(cfg))
 	}
 }
@@ -216,7 +217,7 @@ func TestLoad(t *testing.T) {
 	one := write("one.toml", "[host]\nlog_level='warn'\nexposure='direct'\n[servers.a]\ncommand='x'\n")
 	broken := write("broken.toml", "[servers.b\n")
 	two := write("two.toml", "[host]\nexposure='hidden'\n[servers.c]\ncommand='x'\n[servers.a]\ncommand='y'\n")
-	large := write("large.toml", strings.Repeat("#", maxFile+2))
+	large := write("large.toml", strings.Repeat("#", MaxFile+2))
 
 	cfg, err := Load([]string{one, broken, two, large})
 	if err != nil {
@@ -242,17 +243,6 @@ func TestLoad(t *testing.T) {
 	}
 	if cfg, err := Load(nil); err != nil || !reflect.DeepEqual(cfg.Host, defaultHost()) {
 		t.Errorf("Load of nothing: %+v, %v", cfg, err)
-	}
-}
-
-func TestTwinKeyIsSameServer(t *testing.T) {
-	names := []string{"a", "A", "a-b", "a_b", "A_B", "ab", "a--b", "a-_b", "é", "É", "", "x.y"}
-	for _, a := range names {
-		for _, b := range names {
-			if name.SameServer(a, b) != (twinKey(a) == twinKey(b)) {
-				t.Errorf("twinKey and SameServer disagree on %q, %q", a, b)
-			}
-		}
 	}
 }
 

@@ -37,12 +37,13 @@ type Resolved struct {
 	URL     string
 	Headers map[string]string
 	CAFile  string // absolute, or ""
+	OAuth   json.RawMessage
 	Config  json.RawMessage
 }
 
-// Resolve expands command, args, cwd, env, url, headers, the strings of config,
-// ca_file and a plugin's path (see expander for the rules), and runs the values
-// of env, headers and config that begin with "!" as shell commands: the rest of
+// Resolve expands command, args, cwd, env, url, headers, the strings of oauth and
+// config, ca_file and a plugin's path (see expander for the rules), and runs the values
+// of env, headers, oauth and config that begin with "!" as shell commands: the rest of
 // the value goes to the shell as written, the line ends after its output are
 // dropped, and "!!" stands for a plain "!". Keys are never expanded, nor is what
 // a variable or a command gave. Commands run only when everything else resolved.
@@ -90,7 +91,8 @@ func (x *resolution) all() *Resolved {
 		URL:     x.plain(field{"url"}, s.URL),
 		Headers: x.strMap("headers", s.Headers),
 		CAFile:  x.path(field{"ca_file"}, s.CAFile),
-		Config:  x.config(),
+		OAuth:   x.strings("oauth", s.OAuth),
+		Config:  x.strings("config", s.Config),
 	}
 	for i, arg := range s.Args {
 		out.Args = append(out.Args, x.plain(field{"args", i}, arg))
@@ -236,13 +238,13 @@ func (x *resolution) strMap(key string, m map[string]string) map[string]string {
 	return out
 }
 
-// config expands the strings of Config and leaves every other byte as it is.
-func (x *resolution) config() json.RawMessage {
-	if x.server.Config == nil {
+// strings expands the strings of a JSON object and leaves every other byte as it is.
+func (x *resolution) strings(key string, object json.RawMessage) json.RawMessage {
+	if object == nil {
 		return nil
 	}
 	var b bytes.Buffer
-	x.json(&b, field{"config"}, gjson.ParseBytes(x.server.Config))
+	x.json(&b, field{key}, gjson.ParseBytes(object))
 	return b.Bytes()
 }
 
@@ -291,14 +293,14 @@ func (h Host) ResolvePluginDirs(r Resolver) (dirs []string, problems []Problem) 
 			err = errors.New("is empty; give it a value or remove it")
 		}
 		if err != nil {
-			at := h.dirs.at.elem(i).at()
+			at := h.said["plugin_dirs"].at.elem(i).at()
 			problems = append(problems, Problem{
-				File: h.dirs.file, Line: at.line, Column: at.column,
+				File: h.said["plugin_dirs"].File, Line: at.line, Column: at.column,
 				Key: fmt.Sprintf("host.plugin_dirs[%d]", i), Message: err.Error(),
 			})
 			continue
 		}
-		dirs = append(dirs, absolute(directory(h.dirs.file), dir))
+		dirs = append(dirs, absolute(directory(h.said["plugin_dirs"].File), dir))
 	}
 	return dirs, problems
 }

@@ -212,7 +212,7 @@ func FuzzScan(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := plainText([]byte(text)); err != nil {
+		if _, err := plainText(Source{Data: []byte(text)}); err != nil {
 			return
 		}
 		checkScan(t, strings.TrimPrefix(text, "\ufeff"))

@@ -17,6 +17,7 @@ import (
 type table struct {
 	l            *loader
 	file, server string
+	layer        Layer
 	path         string // dotted, "" at the top
 	values       map[string]any
 	node         *node
@@ -104,7 +105,7 @@ func (t *table) table(key string) *table {
 		t.wrongType(key, "a table", "write ["+sub+"] above its keys")
 		return nil
 	}
-	return &table{l: t.l, file: t.file, server: t.server, path: sub, values: values, node: t.node.key(key)}
+	return &table{l: t.l, file: t.file, layer: t.layer, server: t.server, path: sub, values: values, node: t.node.key(key)}
 }
 
 func (t *table) str(key string) string {

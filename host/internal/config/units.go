@@ -87,6 +87,9 @@ func (t *table) size(key string, unsaid int64) int64 {
 	return n
 }
 
+// sizePattern is what parseSize takes.
+const sizePattern = `^[0-9]+[ \t]*([KMG]i)?B$`
+
 // parseSize reads "256KiB" or "256 KiB". What does not fit is very large.
 func parseSize(s string) (int64, bool) {
 	for _, u := range sizeUnits {

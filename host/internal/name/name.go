@@ -62,10 +62,11 @@ func CheckServer(name string) error {
 // SameServer reports whether two server names are equal or differ only in case or
 // in "-" against "_". Two such servers are refused side by side: people and model
 // clients take one for the other.
-func SameServer(a, b string) bool { return fold(a) == fold(b) }
+func SameServer(a, b string) bool { return Fold(a) == Fold(b) }
 
-// fold maps the spellings that people mix up to one.
-func fold(s string) string {
+// Fold maps the spellings that people mix up to one: two server names are the same
+// for SameServer exactly when their folds are equal.
+func Fold(s string) string {
 	return strings.ReplaceAll(strings.ToLower(s), "-", "_")
 }
 

@@ -25,7 +25,7 @@ func Near(want string, have []string, max int) []string {
 		name     string
 		distance int
 	}
-	folded := fold(want)
+	folded := Fold(want)
 	size := utf8.RuneCountInString(folded)
 	limit := size / 3
 	if limit == 0 && size > 1 {
@@ -36,7 +36,7 @@ func Near(want string, have []string, max int) []string {
 		if n == "" || len(n) > maxNear {
 			continue
 		}
-		f := fold(n)
+		f := Fold(n)
 		gap := utf8.RuneCountInString(f) - size
 		if gap < 0 {
 			gap = -gap
