@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,9 @@ import (
 // Run runs one command line, without the program's name, and returns its exit
 // code. ctx is canceled by Ctrl-C.
 func (f *Factory) Run(ctx context.Context, args []string) int {
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		f.Streams.Err = io.Discard // a shell that completes a word shows no logs in between
+	}
 	root := newCmdRoot(f)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -43,7 +47,7 @@ func (f *Factory) report(cmd *cobra.Command, err error) {
 
 func newCmdRoot(f *Factory) *cobra.Command {
 	root := group("collet <command>", "Reach the tools of MCP servers from a shell or a script", "",
-		newCmdTools(f), newCmdServers(f), newCmdConfig(f), newCmdVersion(f, nil))
+		newCmdTools(f), newCmdServers(f), newCmdConfig(f), newCmdCompletion(f, nil), newCmdVersion(f, nil))
 	root.Long = `collet reads mcp.toml, reaches each server it names through a process of its own,
 and lists and calls their tools.
 
@@ -54,7 +58,7 @@ Exit codes: 0 ok; 1 the tool says it failed; 2 usage or invalid arguments;
 consent is missing; 6 timeout; 7 the result is invalid or over its budget;
 8 no such tool or server; 130 canceled.`
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetIn(f.Streams.In)
 	root.SetOut(f.Streams.Out)
 	root.SetErr(f.Streams.Err)
@@ -63,6 +67,10 @@ consent is missing; 6 timeout; 7 the result is invalid or over its budget;
 	flags.StringVar(&f.configFile, "config", "", "the mcp.toml to use (default: $COLLET_CONFIG)")
 	flags.StringVar(&f.logLevel, "log-level", "", "what collet tells of itself on stderr: debug, info, warn or error (default: log_level of mcp.toml, else error)")
 	flags.BoolVar(&f.noColor, "no-color", false, "no styles on a terminal (as NO_COLOR)")
+	if err := root.MarkPersistentFlagFilename("config", "toml"); err != nil {
+		panic(err)
+	}
+	completeFlag(root, "log-level", words("debug", "info", "warn", "error"))
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if f.noColor {
 			f.Streams.Color = false

@@ -84,6 +84,8 @@ func newCmdServersLogs(f *Factory, runF func(context.Context, *serversLogsOption
 		Use:   "logs NAME",
 		Short: "Show what a server wrote to stderr",
 		Args:  exactly(1, "the server's NAME"),
+
+		ValidArgsFunction: f.complete(completeServer),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Server = args[0]
 			if runF != nil {

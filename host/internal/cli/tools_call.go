@@ -71,6 +71,7 @@ the same and the exit code is 1.`,
 			}
 			return nil
 		},
+		ValidArgsFunction: f.completeCall(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Tool, opts.Words = args[0], args[1:]
 			opts.HasArgs = cmd.Flags().Changed("args")
@@ -88,6 +89,11 @@ the same and the exit code is 1.`,
 	flags.StringVar(&opts.Retry, "retry", "", "when to try a second time: safe, always or never (default: the server's)")
 	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
 	flags.StringVar(&opts.SaveDir, "save", "", "write images, audio and blobs to new files in this `directory`")
+	completeFlag(cmd, "args", completeWhole)
+	completeFlag(cmd, "retry", words("safe\twhen it cannot do harm", "always\talso when the first may have worked", "never"))
+	if err := cmd.MarkFlagDirname("save"); err != nil {
+		panic(err)
+	}
 	return cmd
 }
 

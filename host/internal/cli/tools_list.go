@@ -50,6 +50,7 @@ server answered, else that of the worst failure.`,
 			}
 			return nil
 		},
+		ValidArgsFunction: f.complete(completePattern),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				opts.Pattern = args[0]
@@ -66,6 +67,8 @@ server answered, else that of the worst failure.`,
 	flags.BoolVar(&opts.Tokens, "tokens", false, "show what each definition costs a model, estimated: its bytes divided by 4")
 	flags.BoolVar(&opts.Refresh, "refresh", false, "ask the servers again instead of using what is known")
 	flags.DurationVar(&opts.Wait, "wait", listWait, "wait at most this long for servers that are starting")
+	completeFlag(cmd, "exposure", words("direct\tin the model's list", "deferred\tfound by search",
+		"codemode\tfor scripts", "hidden\tfrom everybody"))
 	return cmd
 }
 

@@ -29,6 +29,8 @@ func newCmdToolsShow(f *Factory, runF func(context.Context, *toolsShowOptions) e
 		Short:   "Show one tool: what it does and which arguments it takes",
 		Example: "  collet tools show files/read_text_file",
 		Args:    exactly(1, "SERVER/TOOL"),
+
+		ValidArgsFunction: f.complete(completeTool),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Tool = args[0]
 			if runF != nil {

@@ -7,6 +7,7 @@
 package argument
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -37,12 +38,39 @@ var kindOf = map[string]kinds{
 // stranger may refer to itself.
 const maxDepth = 16
 
+// maxWork bounds how many bytes of schema are looked at for one command: parts
+// that combine others, ten at each of sixteen levels, would never end. It is far
+// more than an honest schema needs, and takes a fraction of a second.
+const maxWork = 16 << 20
+
+// document is a tool's input schema as a whole.
+type document struct {
+	root    gjson.Result
+	targets map[string]gjson.Result // what references were found to point to
+	work    int                     // bytes that may still be looked at
+}
+
 // schema is a part of a tool's input schema, and the whole for its references.
-type schema struct{ root, part gjson.Result }
+type schema struct {
+	*document
+	part gjson.Result
+}
+
+func parse(inputSchema json.RawMessage) schema {
+	root := gjson.ParseBytes(inputSchema)
+	return schema{&document{root: root, targets: make(map[string]gjson.Result), work: maxWork}, root}
+}
+
+// spent accounts for a look at the part, and says whether there was too much of
+// that already.
+func (s schema) spent(depth int) bool {
+	s.work -= len(s.part.Raw)
+	return depth > maxDepth || s.work < 0
+}
 
 // kinds returns what the schema's keywords leave possible.
 func (s schema) kinds(depth int) kinds {
-	if depth > maxDepth || !s.part.IsObject() {
+	if s.spent(depth) || !s.part.IsObject() {
 		return anyKind
 	}
 	set := anyKind
@@ -86,7 +114,7 @@ func (s schema) property(name string, depth int) schema {
 }
 
 func (s schema) declared(name string, depth int) (schema, bool) {
-	if depth > maxDepth {
+	if s.spent(depth) {
 		return schema{}, false
 	}
 	if p, ok := member(s.part.Get("properties"), name); ok {
@@ -109,7 +137,7 @@ func (s schema) declared(name string, depth int) (schema, bool) {
 
 // items returns the schema of an array's elements.
 func (s schema) items(depth int) schema {
-	if depth > maxDepth {
+	if s.spent(depth) {
 		return s.at(gjson.Result{})
 	}
 	if items := s.part.Get("items"); items.IsObject() {
@@ -138,17 +166,22 @@ func (s schema) target() (schema, bool) {
 	if !ok {
 		return schema{}, false
 	}
+	if at, ok := s.targets[pointer]; ok {
+		return s.at(at), at.Exists()
+	}
+	s.work -= len(s.root.Raw)
 	at := s.root
 	for token := range strings.SplitSeq(pointer, "/") {
 		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 		if at, ok = member(at, token); !ok {
-			return schema{}, false
+			break
 		}
 	}
-	return s.at(at), true
+	s.targets[pointer] = at
+	return s.at(at), at.Exists()
 }
 
-func (s schema) at(part gjson.Result) schema { return schema{root: s.root, part: part} }
+func (s schema) at(part gjson.Result) schema { return schema{s.document, part} }
 
 // member is gjson's Get for a name that may hold dots and wildcards. The last of
 // equal names counts.

@@ -1,6 +1,7 @@
 package argument
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -12,15 +13,15 @@ type Parameter struct {
 	Name        string
 	Type        string // "string", "string[]", "integer|null", "any"
 	Required    bool
+	Repeats     bool     // an array may be given: the key may come more than once
 	Enum        []string // the allowed values as JSON, nil when any will do
 	Default     string   // as JSON, empty when there is none
-	Description string
+	Description string   // the title when there is no description
 }
 
 // Parameters lists what a tool's input schema declares, in its own order.
 func Parameters(inputSchema json.RawMessage) []Parameter {
-	root := gjson.ParseBytes(inputSchema)
-	top := schema{root: root, part: root}
+	top := parse(inputSchema)
 	var (
 		list []Parameter
 		seen = make(map[string]bool)
@@ -34,7 +35,8 @@ func Parameters(inputSchema json.RawMessage) []Parameter {
 			Name:        name,
 			Type:        s.typeName(0),
 			Required:    required,
-			Description: s.first("description").String(),
+			Repeats:     s.repeats(),
+			Description: cmp.Or(strings.TrimSpace(s.first("description").String()), s.first("title").String()),
 			Default:     s.first("default").Raw,
 		}
 		if enum := s.first("enum"); enum.IsArray() {
@@ -51,7 +53,7 @@ func Parameters(inputSchema json.RawMessage) []Parameter {
 
 // each visits the declared members, those behind references and allOf included.
 func (s schema) each(depth int, visit func(name string, s schema, required bool)) {
-	if depth > maxDepth {
+	if s.spent(depth) {
 		return
 	}
 	required := make(map[string]bool)
@@ -68,6 +70,12 @@ func (s schema) each(depth int, visit func(name string, s schema, required bool)
 	for _, m := range s.part.Get("allOf").Array() {
 		s.at(m).each(depth+1, visit)
 	}
+}
+
+// repeats says whether the schema speaks of an array.
+func (s schema) repeats() bool {
+	set := s.kinds(0)
+	return set != anyKind && set&kindArray != 0
 }
 
 // first returns a keyword of the schema, or of what it refers to.

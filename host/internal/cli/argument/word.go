@@ -71,8 +71,7 @@ func ReadText(path string, stdin io.Reader) ([]byte, error) {
 // Numbers keep every digit. What fits no possible kind is returned as problems,
 // all of them.
 func Object(inputSchema json.RawMessage, words []Word) (json.RawMessage, []failure.Problem) {
-	root := gjson.ParseBytes(inputSchema)
-	top := schema{root: root, part: root}
+	top := parse(inputSchema)
 	var (
 		order []string
 		byKey = make(map[string][]Word)
