@@ -13,10 +13,12 @@ import (
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
 )
 
+// completionWait is how long a completion waits for the server that the word
+// names: someone who pressed TAB begins to doubt the shell after two seconds. It
+// is a variable for tests on a busy machine.
+var completionWait = 1800 * time.Millisecond
+
 const (
-	// completionWait is how long a completion waits for the server that the word
-	// names: someone who pressed TAB begins to doubt the shell after two seconds.
-	completionWait = 1800 * time.Millisecond
 	// completionEnd is what a host gets on top to answer with what it knows, and
 	// then to close. Whatever is left is ended by the end of this process: every
 	// adapter notices that.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
@@ -18,7 +19,12 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"collet": func() { os.Exit(cli.Main("1.2.3-test")) },
+		"collet": func() {
+			if wait, err := time.ParseDuration(os.Getenv("TEST_COMPLETION_WAIT")); err == nil {
+				cli.SetCompletionWait(wait)
+			}
+			os.Exit(cli.Main("1.2.3-test"))
+		},
 	})
 }
 
