@@ -11,7 +11,10 @@ MAKEFLAGS   += --no-builtin-rules
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PROTOC_GEN  := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
-# buf and the MCP servers: tools/buf and test/npm hold package.json and the lock.
+GO_SDK      := github.com/modelcontextprotocol/go-sdk
+GO_SDK_PIN  := v1.8.0
+# buf, the MCP servers and the conformance suite: tools/buf, test/npm and test/conformance hold package.json
+# and the lock.
 
 CACHE := $(CURDIR)/.cache
 # A node that tools/node.sh had to install wins over the machine's, which was too old.
@@ -61,12 +64,14 @@ vet-all:
 standalone:
 	for m in $(MODULES); do (cd $$m && GOWORK=off CGO_ENABLED=0 go build -trimpath -o /dev/null ./...); done
 
-# The race detector needs cgo. COLLET_NPM_DIR makes tests with real servers fail, not skip, without them;
-# COLLET_BIN_DIR names the programs as they ship. The import rules look at all modules through go list, which
-# the test cache does not see: they always run.
-unit: build servers
+# The race detector needs cgo. COLLET_NPM_DIR, COLLET_GOSDK_DIR and COLLET_CONFORMANCE_DIR make the tests with
+# real servers and with the conformance suite fail, not skip, without them; COLLET_BIN_DIR names the programs as
+# they ship. The import rules look at all modules through go list, which the test cache does not see: they
+# always run.
+unit: build servers $(CACHE)/conformance/installed
 	go test -count=1 ./host/internal/architecture
-	COLLET_NPM_DIR=$(CACHE)/npm COLLET_BIN_DIR=$(CURDIR)/bin CGO_ENABLED=1 go test -race $(PACKAGES)
+	COLLET_NPM_DIR=$(CACHE)/npm COLLET_GOSDK_DIR=$(CACHE)/gosdk COLLET_CONFORMANCE_DIR=$(CACHE)/conformance \
+	COLLET_BIN_DIR=$(CURDIR)/bin CGO_ENABLED=1 go test -race $(PACKAGES)
 
 ## proto: generate sdk/adapterpb from proto/
 BUF_GENERATE := cd proto && $(CACHE)/buf/node_modules/.bin/buf generate
@@ -88,15 +93,21 @@ clean:
 	rm -rf bin
 
 # Pinned tools and servers. A stamp or a binary older than its pin is made again.
-servers: $(CACHE)/npm/installed
+servers: $(CACHE)/npm/installed $(CACHE)/gosdk/installed
 
 $(CACHE)/npm/installed: test/npm/package.json test/npm/package-lock.json
+$(CACHE)/conformance/installed: test/conformance/package.json test/conformance/package-lock.json
 $(CACHE)/buf/installed: tools/buf/package.json tools/buf/package-lock.json
 # No install scripts: the packages are code we run in tests, not code we let run at will.
 $(CACHE)/%/installed:
 	tools/node.sh $(CACHE)/node
 	mkdir -p $(@D) && cp $^ $(@D)
 	cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
+# The official Go SDK's servers: its conformance server, and examples over Streamable HTTP and HTTP+SSE.
+$(CACHE)/gosdk/installed: Makefile
+	GOBIN=$(@D) CGO_ENABLED=0 go install $(patsubst %,$(GO_SDK)/%@$(GO_SDK_PIN),conformance/everything-server examples/server/memory examples/server/sse)
 	touch $@
 
 $(CACHE)/bin/staticcheck: PIN = $(STATICCHECK)

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Makes sure that `node` (20 or newer) and `npm` can be found: the MCP servers of
-# the tests and the protobuf linter come from npm. A machine that has both is left
-# alone. Usage: tools/node.sh DIR; where the machine's own node is missing or too
-# old, a newer one goes to DIR, whose node_modules/.bin the Makefile puts on PATH.
+# Makes sure that `node` (22 or newer) and `npm` can be found: the MCP servers of
+# the tests, the conformance suite and the protobuf linter come from npm. A machine
+# that has both is left alone. Usage: tools/node.sh DIR; where the machine's own
+# node is missing or too old, a newer one goes to DIR, whose node_modules/.bin the
+# Makefile puts on PATH.
 set -euo pipefail
 
 dir=$1
-oldest=20          # what the servers ask for in their package.json
+oldest=22          # what the conformance suite needs; the servers are content with 20
 pinned=22.23.5     # installed when the machine has nothing newer than $oldest
 
 new_enough() {
