@@ -23,8 +23,12 @@ import (
 
 // Options say which configuration to use and where a host keeps its files.
 type Options struct {
-	// ConfigFiles are the mcp.toml files to read. A host without any has no servers.
+	// ConfigFiles are the mcp.toml files to read. They are trusted: what they name
+	// is started. A host without any configuration has no servers.
 	ConfigFiles []string
+	// Layers are files that have been read, lowest layer first: what Discover
+	// found. They exclude ConfigFiles.
+	Layers []Layer
 	// PluginDirs are looked in before the directories that mcp.toml names.
 	PluginDirs []string
 	// Environ is the environment that configuration values and children see, as

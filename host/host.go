@@ -36,7 +36,7 @@ type Host struct {
 // Faults of single entries are not errors: see Problems. The error is a file
 // that cannot be read.
 func Open(_ context.Context, opt Options) (*Host, error) {
-	c, err := config.Load(opt.ConfigFiles)
+	c, err := opt.configuration()
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func Open(_ context.Context, opt Options) (*Host, error) {
 	}
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	opt.Version = cmp.Or(opt.Version, "dev")
-	opt.StateDir = cmp.Or(opt.StateDir, filepath.Join(xdg.StateHome, "collet"))
+	opt.StateDir = cmp.Or(opt.StateDir, stateDir())
 	opt.CacheDir = cmp.Or(opt.CacheDir, filepath.Join(xdg.CacheHome, "collet"))
 	values := newResolver(opt.Environ)
 	h := &Host{config: c}

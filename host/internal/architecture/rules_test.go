@@ -62,9 +62,11 @@ var allowed = map[string]map[string]string{
 		"host/internal/config":   "it reads mcp.toml",
 		"host/internal/exposure": "who may see what it lists",
 		"host/internal/hub":      "it owns the servers",
+		"host/internal/layer":    "it finds the configuration of who names none",
 		"host/internal/name":     "patterns and near misses of queries",
 		"host/internal/plugins":  "it says where plugins are looked for",
 		"host/internal/server":   "states and failures of servers are part of its answers",
+		"host/internal/trust":    "it says where the trusted files are listed",
 	},
 	"host/cmd/collet": {
 		"host/internal/cli": "the main package of the CLI",
@@ -114,8 +116,13 @@ var allowed = map[string]map[string]string{
 		"host/internal/server":   "it owns them",
 		"sdk/failure":            "why a server is missing",
 	},
-	"host/internal/logfile": {},
-	"host/internal/name":    {},
+	"host/internal/layer": {
+		"host/internal/config": "what it finds are the sources that config merges",
+		"host/internal/trust":  "a project's file counts when it is trusted",
+	},
+	"host/internal/lockfile": {},
+	"host/internal/logfile":  {},
+	"host/internal/name":     {},
 	"host/internal/plugins": {
 		"host/internal/name": "near misses of a plugin's name",
 		"sdk/describe":       "descriptions are cached",
@@ -136,6 +143,9 @@ var allowed = map[string]map[string]string{
 		"sdk/describe":          "the plugin's own defaults",
 		"sdk/failure":           "why a server or a call failed",
 		"sdk/launch":            "it starts the adapter",
+	},
+	"host/internal/trust": {
+		"host/internal/lockfile": "processes change the list one at a time",
 	},
 
 	"bench": {

@@ -38,7 +38,7 @@ func New(c *config.Config, env server.Surroundings) *Hub {
 		if s.Enabled {
 			h.servers[s.Name] = server.New(s, env)
 		} else {
-			h.off[s.Name] = fmt.Sprintf("disabled in %s:%d", s.File, s.Line)
+			h.off[s.Name] = fmt.Sprintf("disabled in %s", s.Switch())
 		}
 		h.names = append(h.names, s.Name)
 	}

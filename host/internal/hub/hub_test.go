@@ -59,7 +59,7 @@ func TestNames(t *testing.T) {
 	if p, _ := h.Broken("bad"); !strings.HasSuffix(p.Key, ".command") {
 		t.Errorf("the first fault is %v", p)
 	}
-	if where, _ := h.Disabled("off"); !strings.HasSuffix(where, "mcp.toml:6") {
+	if where, _ := h.Disabled("off"); !strings.HasSuffix(where, "mcp.toml:8") {
 		t.Errorf("disabled where: %s", where)
 	}
 }
@@ -76,7 +76,7 @@ func TestFindWhatIsNotThere(t *testing.T) {
 		"alpa":    {failure.NotFound, false, `no tool is called "alpa"; a tool's name is SERVER/TOOL; did you mean alpha?`},
 		"":        {failure.NotFound, false, "SERVER/TOOL"},
 		"/x":      {failure.NotFound, false, "SERVER/TOOL"},
-		"off/x":   {failure.NotFound, false, "mcp.toml:6; set enabled = true"},
+		"off/x":   {failure.NotFound, false, "mcp.toml:8; set enabled = true"},
 		"bad/x":   {failure.InvalidArguments, true, "servers.bad.command"},
 		"alpha/x": {failure.ConnectionRefused, false, "collet-plugin-a"}, // a start that fails is no not-found
 	} {

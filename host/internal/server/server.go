@@ -5,6 +5,8 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -130,8 +132,12 @@ func (s *Server) Name() string { return s.set.Name }
 // Settings are the server's entry in mcp.toml. The caller does not change them.
 func (s *Server) Settings() *config.Server { return s.set }
 
-// LogFile is where the adapter's stderr goes.
-func (s *Server) LogFile() string { return filepath.Join(s.env.LogDir, s.set.Name+".log") }
+// LogFile is where the adapter's stderr goes: a file for each name and mcp.toml,
+// since two configurations may use a name for different servers.
+func (s *Server) LogFile() string {
+	from := sha256.Sum256([]byte(filepath.Join(s.set.Dir, filepath.Base(s.set.File))))
+	return filepath.Join(s.env.LogDir, fmt.Sprintf("%s-%x.log", s.set.Name, from[:4]))
+}
 
 // Status is how the server is now.
 func (s *Server) Status() Status {

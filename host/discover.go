@@ -1,0 +1,66 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/adrg/xdg"
+
+	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/layer"
+	"github.com/collet-dev/collet/host/internal/trust"
+)
+
+// Layer is one configuration file, read: its name, why it counts ("named",
+// "user" or "project") and its bytes.
+type Layer = config.Source
+
+// Discovery is the configuration that was found where nobody named one: Sources()
+// are the layers for Options, Ignored() is the project's file when it does not
+// count, and Trust accepts it for a person who has seen what is in it.
+type Discovery = layer.Found
+
+// Places are where Discover looks.
+type Places struct {
+	// UserFile is the user's configuration. Default: $XDG_CONFIG_HOME/collet/mcp.toml.
+	UserFile string
+	// Dir is where the search for a project's mcp.toml begins, which goes on in its
+	// parents. Default: the working directory.
+	Dir string
+	// StateDir keeps the list of trusted project files. Default: $XDG_STATE_HOME/collet.
+	StateDir string
+}
+
+// Discover finds the layers of a person who names no file: the user's file, and
+// the project's if its path and content were accepted (collet trust). Nothing of
+// a project's file that is not trusted has any effect. Each file is read once, so
+// what was checked is what Open gets:
+//
+//	found := host.Discover(host.Places{})
+//	h, err := host.Open(ctx, host.Options{Layers: found.Sources()})
+func Discover(p Places) *Discovery {
+	if p.Dir == "" {
+		// A working directory that is gone has no project.
+		p.Dir, _ = os.Getwd()
+	}
+	return layer.Find(layer.Places{
+		User:  cmp.Or(p.UserFile, filepath.Join(xdg.ConfigHome, "collet", layer.FileName)),
+		Dir:   p.Dir,
+		Trust: trust.Store{Path: filepath.Join(cmp.Or(p.StateDir, stateDir()), "trust.json")},
+	})
+}
+
+func stateDir() string { return filepath.Join(xdg.StateHome, "collet") }
+
+// configuration reads what the options name.
+func (opt Options) configuration() (*config.Config, error) {
+	switch {
+	case len(opt.Layers) == 0:
+		return config.Load(opt.ConfigFiles)
+	case len(opt.ConfigFiles) > 0:
+		return nil, errors.New("open a host: ConfigFiles and Layers exclude each other")
+	}
+	return config.Merge(opt.Layers), nil
+}

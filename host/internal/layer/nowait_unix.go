@@ -1,0 +1,8 @@
+//go:build unix
+
+package layer
+
+import "golang.org/x/sys/unix"
+
+// noWait lets the opening of a pipe without a writer return.
+const noWait = unix.O_NONBLOCK

@@ -1,0 +1,4 @@
+package layer
+
+// noWait: opening does not wait for anybody there.
+const noWait = 0

@@ -1,0 +1,221 @@
+// Package trust remembers which project files a person accepted: the absolute
+// path of each and the SHA-256 of its content. A file that was changed or moved
+// is not the accepted one.
+//
+// It never reads a project file and asks nobody: whoever has read the bytes asks
+// about those bytes.
+package trust
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/lockfile"
+)
+
+// Sum is the SHA-256 of a file's content.
+type Sum [sha256.Size]byte
+
+// SumOf returns the sum of content.
+func SumOf(content []byte) Sum { return sha256.Sum256(content) }
+
+// Entry is one accepted file.
+type Entry struct {
+	Path string // absolute
+	Sum  Sum
+	When time.Time // UTC, to the second
+}
+
+// Store is the list of accepted files, kept in one file of mode 0600. Processes
+// may use it at once.
+type Store struct {
+	Path string
+}
+
+// version is that of the store's format. A store of another version is neither
+// read nor written.
+const version = 1
+
+const (
+	// maxStore bounds the store in bytes. An entry has about 200.
+	maxStore = 4 << 20
+	// lockWait bounds the wait for another process that writes the store, which
+	// takes it milliseconds.
+	lockWait = 5 * time.Second
+)
+
+// document is the store's file.
+type document struct {
+	Version int     `json:"version"`
+	Files   []entry `json:"files"`
+}
+
+type entry struct {
+	Path   string    `json:"path"`
+	SHA256 string    `json:"sha256"`
+	When   time.Time `json:"accepted"`
+}
+
+// Accepted reports whether a person accepted the file at path, absolute, with
+// exactly this content. With an error, a store that cannot be used, it is false.
+func (s Store) Accepted(path string, sum Sum) (bool, error) {
+	entries, err := s.List()
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(entries, func(e Entry) bool { return e.Path == path && e.Sum == sum }), nil
+}
+
+// List returns the accepted files by path. No store is an empty list.
+func (s Store) List() ([]Entry, error) {
+	file, err := os.Open(s.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.unusable(err)
+	}
+	defer file.Close()
+	if err := private(file); err != nil {
+		return nil, s.unusable(err)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxStore+1))
+	if err == nil && len(data) > maxStore {
+		err = fmt.Errorf("it is larger than %d bytes", maxStore)
+	}
+	if err != nil {
+		return nil, s.unusable(err)
+	}
+	entries, err := parse(data)
+	if err != nil {
+		return nil, s.unusable(err)
+	}
+	return entries, nil
+}
+
+func (s Store) unusable(err error) error {
+	return fmt.Errorf("the list of trusted files %s cannot be used: %w; no project file is trusted, and the list stays as it is, until it is repaired or moved away", s.Path, err)
+}
+
+func parse(data []byte) ([]Entry, error) {
+	// A later version may mean other things by the same words.
+	var head struct {
+		Version *int `json:"version"`
+	}
+	switch err := json.Unmarshal(data, &head); {
+	case err != nil:
+		return nil, fmt.Errorf("it is damaged: %w", err)
+	case head.Version == nil:
+		return nil, errors.New("it is damaged: it has no version")
+	case *head.Version != version:
+		return nil, fmt.Errorf("it has version %d, and this collet knows version %d", *head.Version, version)
+	}
+	var doc document
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("it is damaged: %w", err)
+	}
+	entries := make([]Entry, 0, len(doc.Files))
+	for _, f := range doc.Files {
+		e := Entry{Path: f.Path, When: f.When.UTC()}
+		sum, err := hex.DecodeString(f.SHA256)
+		if err != nil || len(sum) != len(e.Sum) || !filepath.IsAbs(f.Path) {
+			return nil, fmt.Errorf("it is damaged: the entry of %q", f.Path)
+		}
+		copy(e.Sum[:], sum)
+		entries = append(entries, e)
+	}
+	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Path, b.Path) })
+	return entries, nil
+}
+
+// Accept remembers the file at path, absolute, with this content in place of any
+// it had before.
+func (s Store) Accept(ctx context.Context, path string, sum Sum, now time.Time) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("trust %s: the path is not absolute", path)
+	}
+	return s.change(ctx, func(entries []Entry) []Entry {
+		entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Path == path })
+		return append(entries, Entry{path, sum, now.UTC().Truncate(time.Second)})
+	})
+}
+
+// Revoke forgets the file at path and reports whether it was accepted.
+func (s Store) Revoke(ctx context.Context, path string) (was bool, err error) {
+	err = s.change(ctx, func(entries []Entry) []Entry {
+		rest := slices.DeleteFunc(entries, func(e Entry) bool { return e.Path == path })
+		was = len(rest) < len(entries)
+		return rest
+	})
+	return was && err == nil, err
+}
+
+// change replaces the store as a whole, under a lock, by what f makes of it.
+func (s Store) change(ctx context.Context, f func([]Entry) []Entry) error {
+	dir := filepath.Dir(s.Path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("keep the list of trusted files: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	unlock, err := lockfile.Lock(ctx, s.Path+".lock")
+	if err != nil {
+		return fmt.Errorf("keep the list of trusted files: %w", err)
+	}
+	defer unlock()
+	entries, err := s.List()
+	if err != nil {
+		return err
+	}
+	doc := document{Version: version, Files: []entry{}}
+	for _, e := range f(entries) {
+		doc.Files = append(doc.Files, entry{e.Path, hex.EncodeToString(e.Sum[:]), e.When})
+	}
+	slices.SortFunc(doc.Files, func(a, b entry) int { return cmp.Compare(a.Path, b.Path) })
+	if err := replace(s.Path, doc); err != nil {
+		return fmt.Errorf("keep the list of trusted files: %w", err)
+	}
+	return nil
+}
+
+// replace writes the file at path anew: whoever reads it sees all of it or what
+// was there before.
+func replace(path string, doc document) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), ".trust-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+			os.Remove(file.Name())
+		}
+	}()
+	enc := json.NewEncoder(file)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
