@@ -219,12 +219,12 @@ func waitBegun(t *testing.T, c *Client) {
 	t.Helper()
 	for ctx := within(t); ; time.Sleep(time.Millisecond) {
 		c.session.mu.Lock()
-		c.process.writer.mu.Lock()
+		processOf(c).writer.mu.Lock()
 		began := false
 		for _, open := range c.session.pending {
 			began = open.began
 		}
-		c.process.writer.mu.Unlock()
+		processOf(c).writer.mu.Unlock()
 		c.session.mu.Unlock()
 		if began {
 			return

@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/collet-dev/collet/sdk/failure"
-	"github.com/collet-dev/collet/sdk/internal/wire"
 )
 
 const (
@@ -21,7 +22,7 @@ type ClientInfo struct {
 	Version string
 }
 
-// Options configures Start. The zero value is usable.
+// Options configures Start and Dial. The zero value is usable.
 type Options struct {
 	ClientInfo ClientInfo // default {"collet", "0"}
 	// ProbeTimeout is how long server/discover may stay unanswered before the
@@ -116,84 +117,55 @@ type RequestOptions struct {
 // goroutine.
 type Client struct {
 	opt     Options
-	process *process
 	session *session
-	server  ServerInfo
+	link    link
+	server  atomic.Pointer[ServerInfo] // never nil
+	params  *paramHeaders              // nil where tools want no headers
 
-	done chan struct{}
-	err  *failure.Failure // set before done is closed
-	gone chan struct{}    // closed when nothing of the connection is left
+	base context.Context // ends with the connection
+	stop context.CancelFunc
+	work sync.WaitGroup // what runs until base ends; Close waits for it
+
+	subscribed atomic.Bool
+	ending     sync.Once
+	done       chan struct{}
+	err        *failure.Failure // set before done is closed
 }
 
-// Start starts a server, finds out its era and shakes hands with it. ctx bounds
-// all of that and nothing after. The error is a *failure.Failure: whatever
-// happened, no tool was called, so its delivery is NotSent unless the server
-// answered. After an error nothing of the server is left running.
-func Start(ctx context.Context, cmd Command, opt Options) (*Client, error) {
-	opt = opt.withDefaults()
-	if f := checkObject("the client's capabilities", opt.Capabilities); f != nil {
-		return nil, f
-	}
-	c, f := start(cmd, opt)
-	if f != nil {
-		return nil, f
-	}
-	f = c.handshake(ctx, !opt.SkipProbe)
-	if f != nil && !opt.SkipProbe && ctx.Err() == nil && c.diedProbing(f) {
-		opt.Log.Debug("the server ended when probed; starting it again without the probe")
-		c.abandon()
-		if c, f = start(cmd, opt); f != nil {
-			return nil, f
-		}
-		f = c.handshake(ctx, false)
-	}
-	if f != nil {
-		f = c.startFailure(f)
-		c.abandon()
-		return nil, f
-	}
-	return c, nil
+// link is what carries a client's messages: the pipes of a process, or HTTP.
+type link interface {
+	// do sends a request and waits for its answer, for ctx or for the end of the
+	// connection.
+	do(ctx context.Context, r request) (json.RawMessage, *failure.Failure)
+	// established is told what the handshake found; to a server of the initialize
+	// era it sends notifications/initialized, ahead of every later request.
+	established(ctx context.Context, server ServerInfo) *failure.Failure
+	// close ends the connection and waits, as Client.Close says.
+	close(ctx context.Context) error
+	stats() Stats
+	// tail returns the server's last words, of which a person may learn more.
+	tail() []string
 }
 
-// start starts the process with a session on top.
-func start(cmd Command, opt Options) (*Client, *failure.Failure) {
-	p, f := startProcess(cmd, opt)
-	if f != nil {
-		return nil, f
-	}
-	c := &Client{opt: opt, process: p, done: make(chan struct{}), gone: make(chan struct{})}
-	c.session = newSession(p.writer, opt.Log, opt.OnNotification)
-	if opt.OnRequest != nil {
-		c.session.answers = newAnswers(opt.OnRequest, c.session.reply)
-	}
-	p.decoder = &decoder{to: c.session, log: opt.Log, max: wire.MaxLine}
-	p.onEnd = c.end
-	go func() { // Close waits for it
-		defer close(c.gone)
-		p.run()
-		if a := c.session.answers; a != nil {
-			a.running.Wait()
-		}
-	}()
-	return c, nil
+func newClient(opt Options) *Client {
+	c := &Client{opt: opt, done: make(chan struct{})}
+	c.base, c.stop = context.WithCancel(context.Background())
+	c.server.Store(&ServerInfo{})
+	return c
 }
 
-// end closes Done and fails what is open; the process calls it once.
+// end closes Done and fails what is open. The first end counts.
 func (c *Client) end(why *failure.Failure) {
-	c.err = why
-	close(c.done)
-	c.session.end(why)
-}
-
-// abandon ends a server that failed its handshake; there is nothing to wait for
-// politely.
-func (c *Client) abandon() {
-	c.process.hasten()
-	_ = c.Close(context.Background())
+	c.ending.Do(func() {
+		c.err = why
+		close(c.done)
+		c.stop()
+		c.session.end(why)
+	})
 }
 
 // Server returns what the server said of itself.
-func (c *Client) Server() ServerInfo { return c.server }
+func (c *Client) Server() ServerInfo { return *c.server.Load() }
 
 // Done is closed when the connection has ended, whoever ended it. The process
 // may still be on its way out; Close waits for that.
@@ -209,30 +181,16 @@ func (c *Client) Err() error {
 	}
 }
 
-// Tail returns the last lines of the server's stderr, at most 64.
-func (c *Client) Tail() []string { return c.process.lines.last() }
+// Tail returns the last lines of the server's stderr, at most 64; nil over HTTP.
+func (c *Client) Tail() []string { return c.link.tail() }
 
-// Close ends the server: open requests fail at once, stdin is closed, and after
-// StopGrace each the server's process group gets SIGTERM and then SIGKILL. It
-// waits until all is gone; when ctx ends before, the graces are cut short. Close
+// Close ends the connection; open requests fail at once. A server started by
+// Start gets the end of its stdin, and after StopGrace each its process group gets
+// SIGTERM and then SIGKILL; a session over HTTP is ended with DELETE. Close waits
+// until all is gone; when ctx ends before, what was politeness is cut short. Close
 // may be called any number of times, also after the server ended by itself. The
 // error is not nil only when a process could not be killed.
-func (c *Client) Close(ctx context.Context) error {
-	c.process.close()
-	select {
-	case <-c.gone:
-		return nil
-	case <-ctx.Done():
-		c.process.hasten()
-	case <-time.After(2*c.opt.StopGrace + killWait + time.Second):
-	}
-	select {
-	case <-c.process.gone: // what goes on, if so, is the caller's own OnRequest
-		return nil
-	case <-time.After(killWait + time.Second):
-		return failure.New(failure.Timeout, failure.DeliveryUnknown, "process %d of the server cannot be killed", c.process.cmd.Process.Pid)
-	}
-}
+func (c *Client) Close(ctx context.Context) error { return c.link.close(ctx) }
 
 // Stats counts what a server did wrong so far.
 type Stats struct {
@@ -244,12 +202,13 @@ type Stats struct {
 }
 
 // Stats returns the counts so far.
-func (c *Client) Stats() Stats {
-	d, s := c.process.decoder, c.session
+func (c *Client) Stats() Stats { return c.link.stats() }
+
+func statsOf(n *counts, s *session) Stats {
 	return Stats{
-		JunkLines:      d.junk.Load(),
-		InvalidUTF8:    d.badText.Load(),
-		Oversized:      d.oversized.Load(),
+		JunkLines:      n.junk.Load(),
+		InvalidUTF8:    n.badText.Load(),
+		Oversized:      n.oversized.Load(),
 		LateAnswers:    s.late.Load(),
 		RefusedRequest: s.refused.Load(),
 	}
@@ -278,6 +237,8 @@ func (c *Client) CallTool(ctx context.Context, tool string, arguments json.RawMe
 	}
 	return result(c.do(ctx, request{
 		method:   "tools/call",
+		name:     tool,
+		args:     arguments,
 		size:     len(tool) + len(arguments) + len(opt.Meta) + metaSize,
 		progress: opt.OnProgress,
 		write: func(b []byte, id uint64) []byte {
@@ -310,8 +271,8 @@ func (c *Client) request(ctx context.Context, method string, params json.RawMess
 
 // do sends a request and checks what the era demands of every result.
 func (c *Client) do(ctx context.Context, r request) (json.RawMessage, *failure.Failure) {
-	raw, f := c.session.do(ctx, r)
-	if f != nil || !c.server.Modern {
+	raw, f := c.link.do(ctx, r)
+	if f != nil || !c.server.Load().Modern {
 		return raw, f
 	}
 	// 2026-07-28: absent is complete, and an unknown value is an invalid result.

@@ -46,9 +46,12 @@ type decoder struct {
 	partial []byte // lines of a message that is not complete yet
 	open    balance
 	heard   bool // a message has come
-
-	junk, badText, oversized atomic.Int64
+	*counts
 }
+
+// counts are what was wrong with the input; the decoders of one connection share
+// them.
+type counts struct{ junk, badText, oversized atomic.Int64 }
 
 // line takes one line. An error ends the session.
 func (d *decoder) line(l line) error {

@@ -26,11 +26,15 @@ import (
 
 // JSON-RPC error codes (JSON-RPC 2.0 section 5.1) and MCP's own.
 const (
-	codeInvalidRequest     = -32600
-	codeMethodNotFound     = -32601
-	codeInvalidParams      = -32602
-	codeInternalError      = -32603
-	codeUnsupportedVersion = -32022 // 2026-07-28, UnsupportedProtocolVersionError
+	codeInvalidRequest = -32600
+	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
+	codeInternalError  = -32603
+	// 2026-07-28: HeaderMismatch, MissingRequiredClientCapabilityError and
+	// UnsupportedProtocolVersionError.
+	codeHeaderMismatch     = -32020
+	codeMissingCapability  = -32021
+	codeUnsupportedVersion = -32022
 )
 
 // rpcFailure reads a JSON-RPC error object.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -57,18 +58,26 @@ const (
 func (c *Client) discover(ctx context.Context, timeout time.Duration) (era, *failure.Failure) {
 	probe, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	meta := append([]byte(`{"`+metaPrefix+`protocolVersion":"`+modernVersion+`","`+metaPrefix+`clientCapabilities":`+string(oneLine(c.opt.Capabilities))+`,"`+metaPrefix+`clientInfo":`), c.opt.ClientInfo.append(nil)...)
-	r, f := c.build("server/discover", nil, RequestOptions{Meta: append(meta, '}')})
-	if f != nil {
-		return eraUnknown, f
-	}
-	r.uncancelable = true // an old server must not be puzzled twice
-	raw, f := c.session.do(probe, r)
+	raw, f := c.link.do(probe, request{
+		method:       "server/discover",
+		opening:      modernVersion,
+		uncancelable: true, // an old server must not be puzzled twice
+		size:         metaSize + len(c.opt.Capabilities),
+		write: func(b []byte, _ uint64) []byte {
+			b = append(b, `{"_meta":{`...)
+			b = c.appendModern(b, modernVersion, nil)
+			return append(b, "}}"...)
+		},
+	})
 	switch {
 	case f == nil:
-		return c.discovered(raw, member(raw, "supportedVersions"))
+		return c.discovered(ctx, raw, member(raw, "supportedVersions"))
 	case f.UpstreamCode == codeUnsupportedVersion:
-		return c.discovered(nil, member(f.UpstreamData, "supported"))
+		return c.discovered(ctx, nil, member(f.UpstreamData, "supported"))
+	case f.UpstreamCode == codeHeaderMismatch, f.UpstreamCode == codeMissingCapability:
+		return eraModern, f // only modern servers say that
+	case f.Class == failure.RateLimited, f.Class == failure.AuthFailure && f.UpstreamCode == http.StatusUnauthorized:
+		return eraUnknown, f // of either era; the next request would hear the same
 	case f.Delivery == failure.Answered:
 		return eraLegacy, nil
 	case f.Class == failure.Timeout && ctx.Err() == nil:
@@ -80,7 +89,7 @@ func (c *Client) discover(ctx context.Context, timeout time.Duration) (era, *fai
 
 // discovered chooses from the versions a server says it speaks. What is no list
 // of versions is no DiscoverResult.
-func (c *Client) discovered(raw json.RawMessage, versions []byte) (era, *failure.Failure) {
+func (c *Client) discovered(ctx context.Context, raw json.RawMessage, versions []byte) (era, *failure.Failure) {
 	if len(versions) == 0 || versions[0] != '[' {
 		return eraLegacy, nil
 	}
@@ -97,20 +106,25 @@ func (c *Client) discovered(raw json.RawMessage, versions []byte) (era, *failure
 	default:
 		return eraModern, versionFailure(strings.Join(spoken, ", "))
 	}
-	c.server = ServerInfo{ProtocolVersion: modernVersion, Modern: true}
-	c.describe(raw, member(member(raw, "_meta"), metaPrefix+"serverInfo"))
-	return eraModern, nil
+	server := ServerInfo{ProtocolVersion: modernVersion, Modern: true}
+	server.describe(raw, member(member(raw, "_meta"), metaPrefix+"serverInfo"))
+	return eraModern, c.meet(ctx, server)
 }
 
 // initialize is the handshake of 2024-11-05 to 2025-11-25.
 func (c *Client) initialize(ctx context.Context) *failure.Failure {
-	params := append([]byte(`{"protocolVersion":"`+legacyVersions[0]+`","capabilities":`+string(oneLine(c.opt.Capabilities))+`,"clientInfo":`), c.opt.ClientInfo.append(nil)...)
-	r, f := c.build("initialize", append(params, '}'), RequestOptions{})
-	if f != nil {
-		return f
-	}
-	r.uncancelable = true
-	raw, f := c.session.do(ctx, r)
+	raw, f := c.link.do(ctx, request{
+		method:       "initialize",
+		opening:      legacyVersions[0],
+		uncancelable: true,
+		size:         metaSize + len(c.opt.Capabilities),
+		write: func(b []byte, _ uint64) []byte {
+			b = append(b, `{"protocolVersion":"`+legacyVersions[0]+`","capabilities":`...)
+			b = append(b, oneLine(c.opt.Capabilities)...)
+			b = append(b, `,"clientInfo":`...)
+			return append(c.opt.ClientInfo.append(b), '}')
+		},
+	})
 	if f != nil {
 		return f
 	}
@@ -122,14 +136,18 @@ func (c *Client) initialize(ctx context.Context) *failure.Failure {
 		}
 		return versionFailure(strings.Trim(quote(spoken), `"`))
 	}
-	c.server = ServerInfo{ProtocolVersion: version}
-	c.describe(raw, member(raw, "serverInfo"))
-	c.session.notification("notifications/initialized", nil)
-	return nil
+	server := ServerInfo{ProtocolVersion: version}
+	server.describe(raw, member(raw, "serverInfo"))
+	return c.meet(ctx, server)
 }
 
-func (c *Client) describe(raw json.RawMessage, info []byte) {
-	s := &c.server
+// meet settles what the server is.
+func (c *Client) meet(ctx context.Context, server ServerInfo) *failure.Failure {
+	c.server.Store(&server)
+	return c.link.established(ctx, server)
+}
+
+func (s *ServerInfo) describe(raw json.RawMessage, info []byte) {
 	s.Raw, s.Info = raw, info
 	s.Capabilities = member(raw, "capabilities")
 	s.Instructions, _ = text(member(raw, "instructions"))
@@ -142,17 +160,17 @@ func versionFailure(theirs string) *failure.Failure {
 // diedProbing says whether the process ended before its era was settled. An end
 // with a cause of ours, such as unreadable output, would only come again.
 func (c *Client) diedProbing(f *failure.Failure) bool {
-	return c.server.ProtocolVersion == "" && f.Class == failure.ConnectionRefused && f.Err == nil
+	return c.server.Load().ProtocolVersion == "" && f.Class == failure.ConnectionRefused && f.Err == nil
 }
 
 // startFailure is f as the reason why a server could not be started.
-func (c *Client) startFailure(f *failure.Failure) *failure.Failure {
+func startFailure(f *failure.Failure, lastWords string) *failure.Failure {
 	g := *f
 	if g.Delivery != failure.Answered {
 		g.Delivery = failure.NotSent // no tool was called
 	}
 	if g.Class == failure.Timeout {
-		g.Message = "the server did not finish its handshake in time" + c.process.lines.lastWords() +
+		g.Message = "the server did not finish its handshake in time" + lastWords +
 			"; a package runner (npx, uvx) may still be downloading: a longer start_timeout helps"
 	}
 	return &g

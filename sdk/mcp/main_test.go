@@ -244,3 +244,6 @@ func echoes(t *testing.T, c *Client) {
 		t.Errorf("echo says %q, want hi", got)
 	}
 }
+
+// processOf is the process of a client of Start.
+func processOf(c *Client) *process { return c.link.(*stdio).process }

@@ -27,15 +27,14 @@ func (c *Client) build(method string, params json.RawMessage, opt RequestOptions
 		return request{}, badArguments("_meta in the parameters of %s is no JSON object", method)
 	}
 	token := opt.OnProgress != nil || method == "tools/call"
-	withMeta := token || c.server.Modern || opt.Meta != nil || theirs != nil
-	return request{
+	r := request{
 		method:   method,
 		size:     len(params) + len(opt.Meta) + metaSize,
 		progress: opt.OnProgress,
 		write: func(b []byte, id uint64) []byte {
 			b = append(b, '{')
 			b, comma := appendMembers(b, params, false, func(name []byte) bool { return sameName(name, "_meta") })
-			if withMeta {
+			if token || c.server.Load().Modern || opt.Meta != nil || theirs != nil {
 				if comma {
 					b = append(b, ',')
 				}
@@ -48,7 +47,25 @@ func (c *Client) build(method string, params json.RawMessage, opt RequestOptions
 			}
 			return append(b, '}')
 		},
-	}, nil
+	}
+	if key := named[method]; key != "" {
+		r.name, _ = text(member(trim(params), key))
+	}
+	if method == "tools/call" {
+		r.args = member(trim(params), "arguments")
+	}
+	return r, nil
+}
+
+// named are the methods whose target has a name, and the parameter it is in
+// (2026-07-28, Streamable HTTP, Standard Request Headers).
+var named = map[string]string{
+	"tools/call":     "name",
+	"prompts/get":    "name",
+	"resources/read": "uri",
+	"tasks/get":      "taskId",
+	"tasks/update":   "taskId",
+	"tasks/cancel":   "taskId",
 }
 
 // appendMeta appends the members of params._meta: what this connection must say,
@@ -66,28 +83,35 @@ func (c *Client) appendMeta(b []byte, theirs, more []byte, token uint64) []byte 
 		b = append(b, `"progressToken":`...)
 		b = strconv.AppendUint(b, token, 10)
 	}
-	given := func(name string) bool { return member(more, name) != nil || member(theirs, name) != nil }
-	if c.server.Modern {
+	server := c.server.Load()
+	if server.Modern {
 		separate()
-		b = append(b, `"`+metaPrefix+`protocolVersion":`...)
-		b = appendString(b, c.server.ProtocolVersion)
-		if !given(metaPrefix + "clientCapabilities") {
-			b = append(b, `,"`+metaPrefix+`clientCapabilities":`...)
-			b = append(b, oneLine(c.opt.Capabilities)...)
-		}
-		if !given(metaPrefix + "clientInfo") {
-			b = append(b, `,"`+metaPrefix+`clientInfo":`...)
-			b = c.opt.ClientInfo.append(b)
-		}
+		b = c.appendModern(b, server.ProtocolVersion, func(name string) bool { return member(more, name) != nil || member(theirs, name) != nil })
 	}
 	own := func(name []byte) bool {
-		return sameName(name, "progressToken") || c.server.Modern && sameName(name, metaPrefix+"protocolVersion")
+		return sameName(name, "progressToken") || server.Modern && sameName(name, metaPrefix+"protocolVersion")
 	}
 	more, theirs = trim(more), trim(theirs)
 	b, comma = appendMembers(b, more, comma, own)
 	b, _ = appendMembers(b, theirs, comma, func(name []byte) bool {
 		return own(name) || more != nil && member(more, string(name)) != nil
 	})
+	return b
+}
+
+// appendModern appends what every request of the modern era says of its sender,
+// less what is given elsewhere; given nil is nothing.
+func (c *Client) appendModern(b []byte, version string, given func(name string) bool) []byte {
+	b = append(b, `"`+metaPrefix+`protocolVersion":`...)
+	b = appendString(b, version)
+	if given == nil || !given(metaPrefix+"clientCapabilities") {
+		b = append(b, `,"`+metaPrefix+`clientCapabilities":`...)
+		b = append(b, oneLine(c.opt.Capabilities)...)
+	}
+	if given == nil || !given(metaPrefix+"clientInfo") {
+		b = append(b, `,"`+metaPrefix+`clientInfo":`...)
+		b = c.opt.ClientInfo.append(b)
+	}
 	return b
 }
 

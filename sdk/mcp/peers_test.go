@@ -216,10 +216,11 @@ func BenchmarkScan(b *testing.B) {
 func memory(t testing.TB) *Client {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	c := &Client{opt: Options{}.withDefaults()}
+	c := newClient(Options{}.withDefaults())
 	w := newWriter(inW, func(error) {})
 	c.session = newSession(w, c.opt.Log, nil)
-	d := &decoder{to: c.session, log: c.opt.Log, max: 1 << 20}
+	c.link = &stdio{session: c.session}
+	d := &decoder{to: c.session, log: c.opt.Log, max: 1 << 20, counts: &counts{}}
 	done := make(chan struct{}, 3)
 	go func() { w.run(); done <- struct{}{} }()
 	go func() { answerLines(inR, outW); outW.Close(); done <- struct{}{} }()

@@ -82,7 +82,7 @@ func TestDeliveryAtTheEnd(t *testing.T) {
 		waiting <- err
 	}()
 	waitPending(t, c, 2)
-	if err := syscall.Kill(c.process.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(processOf(c).cmd.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	wantFailure(t, asFailure(t, <-blocked), failure.ConnectionRefused, failure.DeliveryUnknown, "signal: killed")
@@ -91,7 +91,7 @@ func TestDeliveryAtTheEnd(t *testing.T) {
 
 func TestKilled(t *testing.T) {
 	c := connect(t, "")
-	if err := syscall.Kill(c.process.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(processOf(c).cmd.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	<-c.Done()
@@ -159,7 +159,7 @@ func TestClose(t *testing.T) {
 			t.Parallel()
 			p := faulty(t, "-fault", test.faults)
 			c := connectTo(t, p, Options{StopGrace: 100 * time.Millisecond})
-			group := c.process.cmd.Process.Pid
+			group := processOf(c).cmd.Process.Pid
 			if _, err := c.ListTools(within(t)); err != nil {
 				t.Fatal(err)
 			}

@@ -25,17 +25,20 @@ type sender interface {
 
 // session is JSON-RPC 2.0 between two peers: it numbers requests, matches
 // answers and progress with them, and answers the peer's own requests.
-// A transport feeds it through message and broken from one goroutine.
+// A transport feeds it through message and broken, one message of a stream after
+// the other.
 type session struct {
 	out    sender
 	log    *slog.Logger
 	notify func(method string, params json.RawMessage)
 	// answers takes the peer's requests; nil refuses them.
 	answers *answers
+	telling sync.Mutex // held while notify runs
 
 	mu      sync.Mutex
 	next    uint64
 	pending map[uint64]*call
+	watch   *call            // the one open subscription; not pending
 	ended   *failure.Failure // set once, with nothing pending any more
 
 	late, refused atomic.Int64
@@ -48,10 +51,12 @@ func newSession(out sender, log *slog.Logger, notify func(string, json.RawMessag
 // call is one request waiting for its answer.
 type call struct {
 	outgoing
-	id       uint64
-	answer   chan answer // capacity 1: whoever removes the call from pending sends once
-	progress func(Progress)
-	running  sync.Mutex // held while progress runs
+	id           uint64
+	answer       chan answer // capacity 1: whoever removes the call from pending sends once
+	progress     func(Progress)
+	abort        func()
+	acknowledged func(json.RawMessage)
+	running      sync.Mutex // held while progress runs
 }
 
 // waitProgress waits for a progress callback that is still running.
@@ -74,6 +79,17 @@ type request struct {
 	write    func(b []byte, id uint64) []byte
 	size     int // estimate of the parameters in bytes
 	progress func(Progress)
+	// opening is the protocol version that a request of the handshake offers; ""
+	// for all others.
+	opening string
+	// name is what the request is for, a tool for instance, and args are the
+	// arguments of a tools/call: HTTP repeats them in headers.
+	name string
+	args json.RawMessage
+	// acknowledged marks a subscription: its answer is its end, which may never
+	// come, so it is none of the open requests. It takes the parameters of the
+	// server's acknowledgement, on the goroutine that reads.
+	acknowledged func(params json.RawMessage)
 	// uncancelable requests are forgotten without a word to the peer: MCP forbids
 	// cancelling initialize.
 	uncancelable bool
@@ -82,31 +98,17 @@ type request struct {
 // do sends a request and waits for its answer, for ctx or for the session's
 // end. After it returns progress is not called any more.
 func (s *session) do(ctx context.Context, r request) (json.RawMessage, *failure.Failure) {
-	if ctx.Err() != nil {
-		return nil, contextFailure(ctx, failure.NotSent, r.method)
+	c, f := s.begin(ctx, r, nil)
+	if f != nil {
+		return nil, f
 	}
-	c := &call{answer: make(chan answer, 1), progress: r.progress}
-	s.mu.Lock()
-	if s.ended != nil {
-		s.mu.Unlock()
-		return nil, endedFailure(s.ended, failure.NotSent)
-	}
-	s.next++
-	c.id = s.next
-	s.pending[c.id] = c
-	s.mu.Unlock()
-
-	b := make([]byte, 0, 96+len(r.method)+r.size)
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = strconv.AppendUint(b, c.id, 10)
-	b = append(b, `,"method":`...)
-	b = appendString(b, r.method)
-	b = append(b, `,"params":`...)
-	b = r.write(b, c.id)
-	c.message = append(b, '}', '\n')
 	// An error here means that the session is ending; its end answers the call.
 	_ = s.out.enqueue(&c.outgoing)
+	return s.await(ctx, r, c)
+}
 
+// await waits for the answer to a request that was sent.
+func (s *session) await(ctx context.Context, r request, c *call) (json.RawMessage, *failure.Failure) {
 	defer c.waitProgress()
 	select {
 	case a := <-c.answer:
@@ -124,6 +126,38 @@ func (s *session) do(ctx context.Context, r request) (json.RawMessage, *failure.
 		s.sendCancel(c.id)
 	}
 	return nil, contextFailure(ctx, failure.DeliveryUnknown, r.method)
+}
+
+// begin files a request among the open ones and writes its message, which is not
+// sent yet. abort, if any, is called when the session ends before the answer.
+func (s *session) begin(ctx context.Context, r request, abort func()) (*call, *failure.Failure) {
+	if ctx.Err() != nil {
+		return nil, contextFailure(ctx, failure.NotSent, r.method)
+	}
+	c := &call{answer: make(chan answer, 1), progress: r.progress, abort: abort, acknowledged: r.acknowledged}
+	s.mu.Lock()
+	if s.ended != nil {
+		s.mu.Unlock()
+		return nil, endedFailure(s.ended, failure.NotSent)
+	}
+	s.next++
+	c.id = s.next
+	if c.acknowledged != nil {
+		s.watch = c
+	} else {
+		s.pending[c.id] = c
+	}
+	s.mu.Unlock()
+
+	b := make([]byte, 0, 96+len(r.method)+r.size)
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = strconv.AppendUint(b, c.id, 10)
+	b = append(b, `,"method":`...)
+	b = appendString(b, r.method)
+	b = append(b, `,"params":`...)
+	b = r.write(b, c.id)
+	c.message = append(b, '}', '\n')
+	return c, nil
 }
 
 // notification sends a notification; params is a JSON object or nil.
@@ -150,6 +184,10 @@ func (s *session) reply(message []byte) {
 func (s *session) remove(id uint64) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if c := s.watch; c != nil && c.id == id {
+		s.watch = nil
+		return c
+	}
 	c := s.pending[id]
 	delete(s.pending, id)
 	return c
@@ -165,7 +203,10 @@ func (s *session) end(why *failure.Failure) {
 	}
 	s.ended = why
 	open := s.pending
-	s.pending = nil
+	if s.watch != nil {
+		open[s.watch.id] = s.watch
+	}
+	s.pending, s.watch = nil, nil
 	s.mu.Unlock()
 	if s.answers != nil {
 		s.answers.end()
@@ -176,11 +217,18 @@ func (s *session) end(why *failure.Failure) {
 			delivery = failure.NotSent
 		}
 		c.answer <- answer{err: endedFailure(why, delivery)}
+		if c.abort != nil {
+			c.abort()
+		}
 	}
 }
 
 // message implements receiver.
-func (s *session) message(e envelope) {
+func (s *session) message(e envelope) { s.receive(e, nil) }
+
+// receive takes one message. of is the one request that its stream belongs to;
+// nil when it belongs to all.
+func (s *session) receive(e envelope, of *call) {
 	switch {
 	case e.repeated != "":
 		s.log.Warn("refused a message of the server with a repeated member", "member", e.repeated)
@@ -192,7 +240,7 @@ func (s *session) message(e envelope) {
 	case e.method != nil && e.result == nil && e.err == nil:
 		s.fromPeer(e)
 	case e.id == nil || isNull(e.id):
-		s.withoutID(e)
+		s.withoutID(e, of)
 	default:
 		id, ok := parseID(e.id)
 		if !ok {
@@ -234,15 +282,16 @@ func (s *session) answer(id uint64, result json.RawMessage, f *failure.Failure) 
 
 // withoutID handles an answer whose id is missing or null. Peers send that when
 // they could not read a request; with one request open, it is that one.
-func (s *session) withoutID(e envelope) {
-	s.mu.Lock()
-	var only *call
-	if len(s.pending) == 1 {
-		for _, c := range s.pending {
-			only = c
+func (s *session) withoutID(e envelope, only *call) {
+	if only == nil {
+		s.mu.Lock()
+		if len(s.pending) == 1 {
+			for _, c := range s.pending {
+				only = c
+			}
 		}
+		s.mu.Unlock()
 	}
-	s.mu.Unlock()
 	if only != nil && isObject(e.err) {
 		s.answer(only.id, nil, rpcFailure(e.err))
 		return
@@ -279,11 +328,10 @@ func (s *session) fromPeer(e envelope) {
 		}
 	case e.id == nil && method == "notifications/progress":
 		s.onProgress(e.params)
+	case e.id == nil && s.subscription(method, e.params):
 	case e.id == nil && method == "notifications/cancelled" && s.answers != nil && s.answers.cancel(member(e.params, "requestId")):
 	case e.id == nil:
-		if s.notify != nil {
-			s.notify(method, json.RawMessage(e.params))
-		}
+		s.tell(method, json.RawMessage(e.params))
 	case method == "ping":
 		s.reply(response(e.id, json.RawMessage("{}"), nil))
 	case s.answers != nil:
@@ -292,6 +340,40 @@ func (s *session) fromPeer(e envelope) {
 		s.refused.Add(1)
 		s.log.Debug("refused a request of the server", "method", method)
 		s.replyError(e.id, codeMethodNotFound, "Method not found")
+	}
+}
+
+// subscription takes what concerns the open subscription itself and says whether
+// it did. A server may end it with an answer or by cancelling it (2026-07-28,
+// Subscriptions and Cancellation, which disagree).
+func (s *session) subscription(method string, params []byte) bool {
+	acknowledged := method == "notifications/subscriptions/acknowledged"
+	if !acknowledged && method != "notifications/cancelled" {
+		return false
+	}
+	s.mu.Lock()
+	w := s.watch
+	s.mu.Unlock()
+	if acknowledged {
+		if w != nil {
+			w.acknowledged(json.RawMessage(params))
+		}
+		return true
+	}
+	id, ok := parseID(member(params, "requestId"))
+	if !ok || w == nil || id != w.id {
+		return false
+	}
+	s.answer(id, json.RawMessage("{}"), nil)
+	return true
+}
+
+// tell hands a notification to the caller.
+func (s *session) tell(method string, params json.RawMessage) {
+	if s.notify != nil {
+		s.telling.Lock() // streams of HTTP are read side by side
+		defer s.telling.Unlock()
+		s.notify(method, params)
 	}
 }
 

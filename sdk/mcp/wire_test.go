@@ -106,7 +106,7 @@ func (h *heard) broken(head, tail []byte, _ string, oversized bool) {
 
 func decode(in io.Reader, max int) (*heard, *decoder, error) {
 	h := &heard{}
-	d := &decoder{to: h, log: slog.New(slog.DiscardHandler), max: max}
+	d := &decoder{to: h, log: slog.New(slog.DiscardHandler), max: max, counts: &counts{}}
 	r := newLineReader(in, max)
 	for {
 		l, err := r.next()

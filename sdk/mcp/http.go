@@ -1,0 +1,261 @@
+package mcp
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+const (
+	// dialTimeout bounds one connection's coming about, TLS included: a host that
+	// drops packets must not hold what waits behind it until the call's own deadline.
+	dialTimeout = 15 * time.Second
+	// idleTimeout is how long an unused connection is kept, and maxIdle how many of
+	// them: enough for what a host calls at a time.
+	idleTimeout = 60 * time.Second
+	maxIdle     = 64
+	// maxHeader bounds the header of a response, in bytes.
+	maxHeader = 256 << 10
+	// byeTimeout bounds the end of a session: nobody waits for a server that does
+	// not answer DELETE.
+	byeTimeout = 2 * time.Second
+	// renewTimeout bounds the handshake for a session that replaces an expired one.
+	renewTimeout = 30 * time.Second
+)
+
+// Endpoint says where a server is reached over HTTP.
+type Endpoint struct {
+	// URL is http or https and used verbatim: a slash at its end is never added
+	// nor cut.
+	URL string
+	// Header goes with every request to the origin of URL and never beyond it.
+	Header http.Header
+	// CAFile is a PEM file of certificate authorities that count besides the
+	// system's; "" is none.
+	CAFile string
+}
+
+// httpLink is the link to a server over HTTP: Streamable HTTP of 2026-07-28,
+// stateless, and of 2025-03-26 to 2025-11-25, with sessions that come and go
+// below the client.
+type httpLink struct {
+	c         *Client
+	session   *session
+	transport *http.Transport
+	template  *http.Request // what all requests have in common
+	header    http.Header
+	counts    counts
+	out       *outbox
+	url       atomic.Pointer[url.URL] // where the last redirect led
+	tools     *paramHeaders
+	// impolite is set once the server left a stream open after its answer: from
+	// then on nobody waits for a stream's end.
+	impolite atomic.Bool
+
+	closing sync.Once
+	hurry   context.Context // ends when a close has no time left
+	hasten  context.CancelFunc
+	gone    chan struct{}
+
+	mu       sync.Mutex
+	visit    *visit // nil before the handshake, and in the modern era
+	fresh    *visit // of a handshake that is under way
+	turn     int    // counts handshakes
+	renewing *renewal
+	closed   bool
+	status   int // with which initialize was refused
+}
+
+// Dial finds out the era of a server at an HTTP URL and shakes hands with it. ctx
+// bounds all of that and nothing after. A server that speaks only the HTTP+SSE
+// transport of 2024-11-05 is recognised, too.
+//
+// Done closes with Close alone: a server that cannot be reached fails the call
+// that wanted it, and the next call tries again. Over HTTP+SSE, where the stream
+// is the connection, Done closes with the stream. A session that expired is
+// replaced below the client, and the calls it refused run once more. The error is
+// a *failure.Failure as in Start.
+func Dial(ctx context.Context, at Endpoint, opt Options) (*Client, error) {
+	opt = opt.withDefaults()
+	if f := checkObject("the client's capabilities", opt.Capabilities); f != nil {
+		return nil, f
+	}
+	c, l, f := open(at, opt)
+	if f != nil {
+		return nil, f
+	}
+	f = c.handshake(ctx, !opt.SkipProbe)
+	if f != nil && isOldStatus(l.status) {
+		if old, g := dialOld(ctx, at, opt); g == nil {
+			l.abandon()
+			return old, nil
+		} else if ctx.Err() != nil {
+			f = g
+		}
+	}
+	if f != nil {
+		f = startFailure(f, "")
+		l.abandon()
+		return nil, f
+	}
+	c.subscribe()
+	return c, nil
+}
+
+// open prepares a client and sends nothing.
+func open(at Endpoint, opt Options) (*Client, *httpLink, *failure.Failure) {
+	u, err := url.Parse(at.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, nil, badArguments("the URL of the server must be http://... or https://...")
+	}
+	u.Fragment, u.RawFragment = "", ""
+	header := http.Header{}
+	maps.Copy(header, at.Header)
+	for name, values := range header {
+		if f := checkHeader(name, values); f != nil {
+			return nil, nil, f
+		}
+	}
+	if u.User != nil && header.Get("Authorization") == "" {
+		password, _ := u.User.Password()
+		r := http.Request{Header: header}
+		r.SetBasicAuth(u.User.Username(), password)
+	}
+	u.User = nil
+	config, f := tlsConfig(at.CAFile)
+	if f != nil {
+		return nil, nil, f
+	}
+	l := &httpLink{
+		transport: &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSClientConfig:        config,
+			TLSHandshakeTimeout:    dialTimeout,
+			ForceAttemptHTTP2:      true,
+			MaxIdleConns:           maxIdle,
+			MaxIdleConnsPerHost:    maxIdle,
+			IdleConnTimeout:        idleTimeout,
+			MaxResponseHeaderBytes: maxHeader,
+		},
+		template: &http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1},
+		header:   header,
+		gone:     make(chan struct{}),
+	}
+	l.url.Store(u)
+	l.hurry, l.hasten = context.WithCancel(context.Background())
+	l.c = newClient(opt)
+	l.c.link = l
+	l.tools = &paramHeaders{}
+	l.c.params = l.tools
+	l.out = newOutbox(l.c.base, l.deliver)
+	l.session = newSession(l.out, opt.Log, opt.OnNotification)
+	l.c.session = l.session
+	if opt.OnRequest != nil {
+		l.session.answers = newAnswers(opt.OnRequest, l.session.reply)
+	}
+	return l.c, l, nil
+}
+
+func checkHeader(name string, values []string) *failure.Failure {
+	if !isToken(name) {
+		return badArguments("%q is no name of an HTTP header", name)
+	}
+	for _, v := range values {
+		if strings.ContainsAny(v, "\r\n\x00") {
+			return badArguments("the value of the HTTP header %s has a line break or a NUL in it", name)
+		}
+	}
+	return nil
+}
+
+func tlsConfig(caFile string) (*tls.Config, *failure.Failure) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if caFile == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, badArguments("cannot read the CA file: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // a system without one still has the file
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, badArguments("the CA file %s holds no certificate in PEM format", caFile)
+	}
+	config.RootCAs = pool
+	return config, nil
+}
+
+// abandon ends a connection whose handshake failed.
+func (l *httpLink) abandon() {
+	l.hasten()
+	_ = l.close(context.Background())
+}
+
+func (l *httpLink) tail() []string { return nil }
+
+func (l *httpLink) stats() Stats { return statsOf(&l.counts, l.session) }
+
+func (l *httpLink) close(ctx context.Context) error {
+	l.closing.Do(func() { go l.shutdown() }) // gone tells its end
+	select {
+	case <-l.gone:
+		return nil
+	case <-ctx.Done():
+		l.hasten()
+	}
+	select {
+	case <-l.gone:
+	case <-time.After(time.Second): // what goes on, if so, is the caller's own OnRequest
+	}
+	return nil
+}
+
+// shutdown says goodbye and waits for all that runs.
+func (l *httpLink) shutdown() {
+	defer close(l.gone)
+	l.mu.Lock()
+	l.closed = true
+	last := l.visit
+	l.visit = nil
+	l.mu.Unlock()
+	l.out.flush(l.hurry)
+	l.c.end(failure.New(failure.ConnectionRefused, failure.DeliveryUnknown, "the connection to the server was closed"))
+	if last != nil {
+		last.bye(l)
+	}
+	l.hasten()
+	l.c.work.Wait()
+	l.out.wait()
+	if a := l.session.answers; a != nil {
+		a.running.Wait()
+	}
+	l.transport.CloseIdleConnections()
+}
+
+func (l *httpLink) do(ctx context.Context, r request) (json.RawMessage, *failure.Failure) {
+	raw, f, again := l.try(ctx, r)
+	if again == nil || r.opening != "" {
+		return raw, f
+	}
+	if g := again(ctx); g != nil {
+		return nil, g
+	}
+	raw, f, _ = l.try(ctx, r)
+	return raw, f
+}

@@ -1,0 +1,144 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	// maxPosting bounds the messages nobody waits for that are on their way at a
+	// time over HTTP.
+	maxPosting = 4
+	// postTimeout bounds one of them.
+	postTimeout = 10 * time.Second
+	// goodbyeLimit is how long a close waits for them: a cancellation should still
+	// arrive.
+	goodbyeLimit = 500 * time.Millisecond
+)
+
+// outbox is the sender of a session over HTTP. It posts what nobody waits for;
+// requests are posted by whoever makes them, and the outbox only knows which of
+// them can have arrived.
+type outbox struct {
+	base context.Context
+	post func(ctx context.Context, message []byte)
+
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	queue   []*outgoing
+	posting int
+	idle    chan struct{} // closed when posting falls to 0; nil while nobody waits
+	closed  bool
+}
+
+func newOutbox(base context.Context, post func(context.Context, []byte)) *outbox {
+	return &outbox{base: base, post: post}
+}
+
+// enqueue implements sender.
+func (b *outbox) enqueue(o *outgoing) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.closed:
+		return errClosed
+	case len(b.queue) >= maxReplies:
+		return errors.New("too many unsent messages")
+	}
+	b.queue = append(b.queue, o)
+	if b.posting < maxPosting {
+		b.posting++
+		b.running.Go(b.run)
+	}
+	return nil
+}
+
+// run posts until nothing is left to post.
+func (b *outbox) run() {
+	for {
+		b.mu.Lock()
+		if len(b.queue) == 0 {
+			if b.posting--; b.posting == 0 && b.idle != nil {
+				close(b.idle)
+				b.idle = nil
+			}
+			b.mu.Unlock()
+			return
+		}
+		o := b.queue[0]
+		b.queue = b.queue[1:]
+		b.mu.Unlock()
+		ctx, cancel := context.WithTimeout(b.base, postTimeout)
+		b.post(ctx, o.message)
+		cancel()
+	}
+}
+
+// flush takes nothing more and waits, within goodbyeLimit, for what is queued.
+func (b *outbox) flush(ctx context.Context) {
+	b.mu.Lock()
+	b.closed = true
+	var idle chan struct{}
+	if b.posting > 0 {
+		idle = make(chan struct{})
+		b.idle = idle
+	}
+	b.mu.Unlock()
+	if idle == nil {
+		return
+	}
+	enough := time.NewTimer(goodbyeLimit)
+	defer enough.Stop()
+	select {
+	case <-idle:
+	case <-enough.C:
+	case <-ctx.Done():
+	}
+}
+
+// wait waits for the end of all posting; base must have ended.
+func (b *outbox) wait() { b.running.Wait() }
+
+// withdraw implements sender.
+func (b *outbox) withdraw(o *outgoing) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o.withdrawn = o.withdrawn || !o.began
+	return o.withdrawn
+}
+
+// begin says whether a message may go out as a whole.
+func (b *outbox) begin(o *outgoing) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o.began = o.began || !o.withdrawn
+	return !o.withdrawn
+}
+
+// upload is the body of a POST. No server can have a message without its last
+// byte, so until the transport takes that one the message can be withdrawn, and
+// then never goes out as a whole.
+type upload struct {
+	box *outbox
+	o   *outgoing
+	off int
+}
+
+// Read implements io.Reader.
+func (u *upload) Read(p []byte) (int, error) {
+	if u.off == len(u.o.message) {
+		return 0, io.EOF
+	}
+	n := copy(p, u.o.message[u.off:])
+	if u.off += n; u.off == len(u.o.message) && !u.box.begin(u.o) {
+		return 0, errors.New("the message was withdrawn")
+	}
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (u *upload) Close() error { return nil }

@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+const (
+	// relistenDelay is the first pause before a subscription that ended is asked
+	// for again; it doubles up to maxRelistenDelay, and starts over after one that
+	// lasted.
+	relistenDelay    = time.Second
+	maxRelistenDelay = time.Minute
+)
+
+// kinds are the lists of which a server can say that they changed: capability,
+// member of the filter, notification (2026-07-28, Subscriptions).
+var kinds = []struct{ capability, filter, notification string }{
+	{"tools", "toolsListChanged", "notifications/tools/list_changed"},
+	{"prompts", "promptsListChanged", "notifications/prompts/list_changed"},
+	{"resources", "resourcesListChanged", "notifications/resources/list_changed"},
+}
+
+// subscribe makes a modern server tell of changed lists, if anybody wants to
+// know. It runs beside the calls until the connection ends and asks again after
+// every loss.
+func (c *Client) subscribe() {
+	server := c.server.Load()
+	if !server.Modern || c.opt.OnNotification == nil {
+		return
+	}
+	var filter []byte
+	for _, k := range kinds {
+		// Servers may tell of what they never said they would; the acknowledgement
+		// says what they mean.
+		if member(server.Capabilities, k.capability) != nil {
+			if filter != nil {
+				filter = append(filter, ',')
+			}
+			filter = append(filter, `"`+k.filter+`":true`...)
+		}
+	}
+	if filter == nil || !c.subscribed.CompareAndSwap(false, true) {
+		return
+	}
+	c.work.Go(func() {
+		defer c.subscribed.Store(false)
+		c.listen(filter)
+	})
+}
+
+// listen keeps a subscription open until the connection ends or the server turns
+// out to have none.
+func (c *Client) listen(filter []byte) {
+	known := false // the server has acknowledged one
+	for delay := relistenDelay; ; delay = min(2*delay, maxRelistenDelay) {
+		began := time.Now()
+		acknowledged, f := c.listenOnce(filter, known)
+		switch {
+		case c.base.Err() != nil:
+			return
+		case acknowledged == nothingGranted:
+			c.opt.Log.Debug("the server tells of no changed lists")
+			return
+		case acknowledged == granted:
+			known = true
+			if time.Since(began) > delay {
+				delay = relistenDelay
+			}
+		case !known && (f == nil || f.Delivery == failure.Answered && f.Class != failure.RateLimited):
+			c.opt.Log.Debug("the server has no subscriptions", "reason", f)
+			return
+		}
+		wait := delay*8/10 + rand.N(delay*4/10) // so that not all clients of a server come back at once
+		if f != nil {
+			wait = max(wait, min(f.RetryAfter, maxRelistenDelay))
+		}
+		pause := time.NewTimer(wait)
+		select {
+		case <-pause.C:
+		case <-c.base.Done():
+			pause.Stop()
+			return
+		}
+	}
+}
+
+// What a server acknowledged of a filter.
+const (
+	notAcknowledged = iota
+	granted
+	nothingGranted
+)
+
+// listenOnce asks for one subscription and returns at its end. again says that
+// there was one before: what changed in between, nobody told.
+func (c *Client) listenOnce(filter []byte, again bool) (acknowledged int32, f *failure.Failure) {
+	ctx, cancel := context.WithCancel(c.base)
+	defer cancel()
+	var state atomic.Int32
+	_, f = c.link.do(ctx, request{
+		method: "subscriptions/listen",
+		size:   len(filter) + metaSize + len(c.opt.Capabilities),
+		acknowledged: func(params json.RawMessage) {
+			grants := member(params, "notifications")
+			state.Store(nothingGranted)
+			for _, k := range kinds {
+				if grants != nil && string(member(grants, k.filter)) != "true" {
+					continue
+				}
+				state.Store(granted)
+				if again && grants != nil {
+					c.session.tell(k.notification, nil)
+				}
+			}
+			if state.Load() == nothingGranted {
+				cancel()
+			}
+		},
+		write: func(b []byte, _ uint64) []byte {
+			b = append(b, `{"notifications":{`...)
+			b = append(b, filter...)
+			b = append(b, `},"_meta":{`...)
+			b = c.appendModern(b, c.server.Load().ProtocolVersion, nil)
+			return append(b, "}}"...)
+		},
+	})
+	return state.Load(), f
+}
