@@ -86,6 +86,8 @@ var allowed = map[string]map[string]string{
 	},
 	"host/internal/cli": {
 		"host":                       "the CLI is a face of the public API",
+		"host/internal/clientfile":   "config import reads the files of other clients",
+		"host/internal/configedit":   "config import adds to mcp.toml",
 		"host/internal/cli/argument": "key=value becomes JSON arguments",
 		"host/internal/cli/content":  "results are printed as text",
 		"host/internal/cli/rawjson":  "the --json envelope",
@@ -104,6 +106,15 @@ var allowed = map[string]map[string]string{
 	"host/internal/config": {
 		"host/internal/exposure": "exposure words and patterns are parsed as they are read",
 		"host/internal/name":     "the grammar of server names, and the nearest valid key",
+	},
+	"host/internal/clientfile": {
+		"host/internal/config": "TOML is read in one place",
+	},
+	"host/internal/configedit": {
+		"host/internal/clientfile": "the servers it adds",
+		"host/internal/config":     "what is there already, and whether an addition would be read back",
+		"host/internal/exposure":   "tools that a client did not have are hidden",
+		"host/internal/name":       "the grammar of server names",
 	},
 	"host/internal/exposure": {
 		"host/internal/name": "patterns match names",
@@ -188,7 +199,7 @@ var restricted = map[string]struct {
 
 // pure packages reach none of these, not even through what they import.
 var (
-	pure      = []string{"host/internal/name", "host/internal/exposure", "host/internal/config"}
+	pure      = []string{"host/internal/name", "host/internal/exposure", "host/internal/config", "host/internal/clientfile"}
 	impure    = []string{"net", "net/http", "os/exec", "os/signal", "google.golang.org/grpc"}
 	withFiles = []string{"host/internal/config"} // the others do not import os either
 )

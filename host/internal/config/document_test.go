@@ -1,0 +1,24 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestJSON(t *testing.T) {
+	got, err := JSON([]byte("\xef\xbb\xbfz = 1_000\na = 1.50\n[t.\"x.y\"]\nd = 1979-05-27 07:32:00Z\ns = '\\'\n[[l]]\nb = true\n"))
+	want := `{"z":1000,"a":1.50,"t":{"x.y":{"d":"1979-05-27T07:32:00Z","s":"\\"}},"l":[{"b":true}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("JSON is %s, %v, want %s", got, err, want)
+	}
+	for text, want := range map[string]string{
+		"a = 1\nb = ":                      "is not TOML at line 2, column 4: ",
+		"\n\na = inf":                      "line 3: a: inf and nan",
+		"a = " + strings.Repeat("[", 1000): "line 1: keys are nested too deep",
+		"\xff\xfea":                        "is UTF-16 text; save it as UTF-8",
+	} {
+		if _, err := JSON([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "skipped") {
+			t.Errorf("%.20q: error is %v, want %q in it", text, err, want)
+		}
+	}
+}
