@@ -134,7 +134,7 @@ type Server struct {
 	State  string // idle, starting, ready, degraded, backing-off, failed, stopped, disabled, misconfigured
 	Plugin string // the adapter's name, "mcp" for the generic one
 	// Error says why the server is not ready, in a Listing why its tools are
-	// missing, "still starting" included.
+	// missing or those of an earlier list, "still starting" included.
 	Error string
 	// Failure is why a start failed, the process ended, or the upstream is in
 	// trouble.

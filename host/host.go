@@ -26,10 +26,14 @@ const closeWait = 15 * time.Second
 
 // Host is an open host. Close it to stop its servers.
 type Host struct {
-	config *config.Config
-	hub    *hub.Hub
-	calls  *call.Pipeline
-	events events
+	opt     Options
+	values  config.Resolver
+	plugins pluginFinder
+	hub     *hub.Hub
+	calls   *call.Pipeline
+	events  events
+
+	reloading sync.Mutex // one at a time, so that the last one read is the one kept
 }
 
 // Open reads the configuration and returns a host for it. It starts no server.
@@ -43,21 +47,16 @@ func Open(_ context.Context, opt Options) (*Host, error) {
 	if opt.Environ == nil {
 		opt.Environ = os.Environ()
 	}
-	if opt.LogLevel != nil && c.Host.LogLevel != "" {
-		// config knows the words that slog knows.
-		_ = opt.LogLevel.UnmarshalText([]byte(c.Host.LogLevel))
-	}
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	opt.Version = cmp.Or(opt.Version, "dev")
 	opt.StateDir = cmp.Or(opt.StateDir, stateDir())
 	opt.CacheDir = cmp.Or(opt.CacheDir, filepath.Join(xdg.CacheHome, "collet"))
-	values := newResolver(opt.Environ)
-	h := &Host{config: c}
-	dirs := h.pluginDirs(values, opt.PluginDirs)
+	h := &Host{opt: opt, values: newResolver(opt.Environ)}
+	h.adopt(c)
 	h.hub = hub.New(c, server.Surroundings{
-		Plugins:   plugins.Finder{Dirs: dirs},
+		Plugins:   &h.plugins,
 		Describer: &plugins.Describer{CacheDir: opt.CacheDir},
-		Resolver:  values,
+		Resolver:  h.values,
 		Environ:   opt.Environ,
 		LogDir:    filepath.Join(opt.StateDir, "logs"),
 		Log:       opt.Log,
@@ -79,18 +78,6 @@ func Open(_ context.Context, opt Options) (*Host, error) {
 	return h, nil
 }
 
-// pluginDirs are the directories that plugins are looked up in: the caller's,
-// those of mcp.toml, the one of the running binary, and the user's own.
-func (h *Host) pluginDirs(values config.Resolver, first []string) []string {
-	named, problems := h.config.Host.ResolvePluginDirs(values)
-	h.config.Problems = append(h.config.Problems, problems...)
-	dirs := append(first[:len(first):len(first)], named...)
-	if exe, err := os.Executable(); err == nil {
-		dirs = append(dirs, filepath.Dir(exe))
-	}
-	return append(dirs, filepath.Join(xdg.DataHome, "collet", "plugins"))
-}
-
 // Close stops all servers and waits for them, at most 15 s. Calls in flight fail.
 func (h *Host) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
@@ -100,7 +87,7 @@ func (h *Host) Close() error {
 
 // Problems are the faults of the configuration, in file order. The entries they
 // concern are left out; everything else works.
-func (h *Host) Problems() []Problem { return h.config.Problems }
+func (h *Host) Problems() []Problem { return h.hub.Config().Problems }
 
 // Call makes one call. The error is always a *Failure. A tool that ran and says
 // it failed is a Result with IsError set.
@@ -160,5 +147,5 @@ func ofServer(name string, f *server.Failure) *Failure {
 	if f == nil {
 		return nil
 	}
-	return &Failure{Server: name, Failure: f.Failure, Misconfigured: f.Misconfigured, StderrTail: f.StderrTail}
+	return &Failure{Server: name, Failure: f.Failure, Misconfigured: f.Misconfigured, Postponed: f.Postponed, StderrTail: f.StderrTail}
 }

@@ -41,6 +41,9 @@ func (h *Host) server(n string) Server {
 		return Server{Name: n, State: stateDisabled, Plugin: pluginOf(h, n)}
 	}
 	s := h.hub.Server(n)
+	if s == nil { // the configuration changed a moment ago
+		return Server{Name: n, State: string(server.Stopped), Error: "it was removed from the configuration"}
+	}
 	st := s.Status()
 	out := Server{
 		Name: n, State: string(st.State), Plugin: s.Plugin(), Failure: ofServer(n, st.Failure),
@@ -53,7 +56,7 @@ func (h *Host) server(n string) Server {
 }
 
 func pluginOf(h *Host, n string) string {
-	if set := h.config.Server(n); set != nil {
+	if set := h.hub.Config().Server(n); set != nil {
 		return server.PluginName(set)
 	}
 	return ""
@@ -61,7 +64,8 @@ func pluginOf(h *Host, n string) string {
 
 // Tools starts the enabled servers that q.Pattern can match, side by side, waits
 // until they have listed their tools or q.Wait is over, and returns what is there.
-// A server whose tools are missing says why in its Error. The error is a
+// A server whose tools are missing, or are those of an earlier list because they
+// could not be had again, says why in its Error. The error is a
 // canceled ctx, or a *Failure, not-found, when q.Pattern can match no server.
 func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 	names, fail := h.matching(q.Pattern)
@@ -76,26 +80,34 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 		return nil, ctx.Err()
 	}
 	list := &Listing{}
-	wires := h.wireNames()
+	wires := h.hub.WireNames()
 	for _, n := range names {
 		info := h.server(n)
 		f := fails[n]
 		if f != nil && info.Pid != 0 && !q.Refresh {
 			f = nil // it was ready a moment after the wait was over
 		}
-		if f != nil {
+		var tools []*catalog.Tool
+		s := h.hub.Server(n)
+		if s != nil && info.State != string(server.Stopped) {
+			tools, _ = s.Tools()
+		}
+		switch {
+		case f != nil:
 			info.Error, info.Failure = f.Error(), ofServer(n, f)
 			if info.State == string(server.Starting) {
 				info.Error = fmt.Sprintf("still starting after %s; wait longer with --wait, or see collet servers logs %s",
 					time.Since(begun).Round(100*time.Millisecond), n)
 			}
-		} else if s := h.hub.Server(n); s != nil {
+			if len(tools) > 0 {
+				info.Error += "; its tools are those of its last list"
+			}
+		case s != nil:
 			info.Error = "" // its upstream may be in trouble, but its tools are here
-			tools, _ := s.Tools()
-			for _, t := range tools {
-				if shown := h.tool(s, t, wires); q.selects(shown) {
-					list.Tools = append(list.Tools, shown)
-				}
+		}
+		for _, t := range tools {
+			if shown := h.tool(s, t, wires); q.selects(shown) {
+				list.Tools = append(list.Tools, shown)
 			}
 		}
 		list.Servers = append(list.Servers, info)
@@ -150,30 +162,8 @@ func (h *Host) Tool(ctx context.Context, canonical string) (*Tool, error) {
 		f.Tool = tn
 		return nil, f
 	}
-	shown := h.tool(s, t, h.wireNames())
+	shown := h.tool(s, t, h.hub.WireNames())
 	return &shown, nil
-}
-
-// wireNames spells tools toward model clients. Without prefixes two tools can
-// claim one name; then neither has it.
-func (h *Host) wireNames() func(*catalog.Tool) string {
-	if h.config.Host.WireNames != "plain" {
-		return func(t *catalog.Tool) string { return name.Wire(t.Server, t.Name) }
-	}
-	var all []string
-	for _, n := range h.hub.Names() {
-		if s := h.hub.Server(n); s != nil {
-			tools, _ := s.Tools()
-			for _, t := range tools {
-				all = append(all, t.FullName())
-			}
-		}
-	}
-	table := name.NewPlainTable(all)
-	return func(t *catalog.Tool) string {
-		wire, _ := table.Wire(t.FullName())
-		return wire
-	}
 }
 
 func (h *Host) tool(s *server.Server, t *catalog.Tool, wire func(*catalog.Tool) string) Tool {

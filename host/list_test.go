@@ -100,38 +100,54 @@ func TestListIsCanceled(t *testing.T) {
 	}
 }
 
-// Without prefixes a name that two tools claim is nobody's.
+// Without prefixes a name that two tools claim from the start is nobody's, and
+// one that was given stays where it is.
 func TestPlainWireNames(t *testing.T) {
-	h := open(t, `
+	const toml = `
 [host]
 wire_names = "plain"
 [servers.a]
 plugin = "testadapter"
 [servers.b]
 plugin = "testadapter"
+tool_exposure = { "kill" = "hidden" }
 [servers.hello]
 plugin = "hello"
-`)
+`
+	h := open(t, toml)
+	check := func(want func(host.Tool) string) {
+		t.Helper()
+		list, err := h.Tools(patient(t), host.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range list.Tools {
+			if x.WireName != want(x) {
+				t.Errorf("%s is %q, want %q", x.Name, x.WireName, want(x))
+			}
+		}
+	}
+	check(func(x host.Tool) string {
+		switch x.Name {
+		case "hello/greet":
+			return "greet"
+		case "a/kill": // the other one is hidden
+			return "kill"
+		}
+		return ""
+	})
+	h = open(t, toml)
 	x, err := h.Tool(patient(t), "a/echo")
 	if err != nil || x.WireName != "echo" {
 		t.Errorf("while it is the only one known: %+v %v", x, err)
 	}
-	list, err := h.Tools(patient(t), host.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range list.Tools {
-		want := ""
-		if x.Name == "hello/greet" {
-			want = "greet"
+	check(func(x host.Tool) string {
+		if x.Server == "b" {
+			return ""
 		}
-		if x.WireName != want {
-			t.Errorf("%s is %q", x.Name, x.WireName)
-		}
-	}
-	if x, err := h.Tool(patient(t), "a/echo"); err != nil || x.WireName != "" {
-		t.Errorf("%+v %v", x, err)
-	}
+		_, tool, _ := strings.Cut(x.Name, "/")
+		return tool
+	})
 }
 
 // The tools of a server whose upstream has just died are still known: the list

@@ -13,7 +13,7 @@ import (
 // attempt acquires the server and asks it, at most twice. The second failure is
 // the one reported.
 func (p *Pipeline) attempt(ctx context.Context, w *work) *Failure {
-	limits := w.server.Limits()
+	limits := w.server.Limits(w.set)
 	if w.req.Timeout > 0 {
 		limits.Timeout = w.req.Timeout
 		limits.MaxTimeout = max(limits.MaxTimeout, limits.Timeout)
@@ -26,8 +26,10 @@ func (p *Pipeline) attempt(ctx context.Context, w *work) *Failure {
 		}
 		wait, again := p.mayRetry(w, fail, limits.MaxTimeout-time.Since(begun))
 		if !again || ctx.Err() != nil {
+			w.lost(fail)
 			return fail
 		}
+		w.unanswered = fail.Delivery == failure.DeliveryUnknown
 		p.Log.Warn("retry", "server", w.tool.Server, "tool", w.tool.Name,
 			"attempt", w.attempts, "delayMs", wait.Milliseconds(), "errorClass", fail.Class.String())
 		t := time.NewTimer(wait)
@@ -35,17 +37,33 @@ func (p *Pipeline) attempt(ctx context.Context, w *work) *Failure {
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
+			w.lost(fail)
 			return fail
 		}
 	}
 }
 
 // try makes one attempt. Starting the server has its own limit and is no part
-// of the call's.
+// of the call's; left is what remains of max_timeout for everything else.
 func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left time.Duration) *Failure {
 	w.attempts++
-	if err := w.server.Ready(ctx); err != nil {
+	// Who would give up on silence after timeout does not wait longer for a start
+	// that has not even begun.
+	patience := min(limits.Timeout, left)
+	if err := w.server.Ready(ctx, patience); err != nil {
 		return wrap(err)
+	}
+	queued := time.Now()
+	if err := w.server.Enter(ctx, left); err != nil {
+		return wrap(err)
+	}
+	defer w.server.Leave()
+	if waited := time.Since(queued); waited >= stale {
+		left -= waited
+		// It may have ended while others used it, or been stopped since.
+		if err := w.server.Ready(ctx, min(patience, left)); err != nil {
+			return wrap(err)
+		}
 	}
 	dl := newDeadline(ctx, limits.Timeout, left)
 	defer dl.stop()
@@ -69,6 +87,9 @@ func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left 
 	w.answer = answer
 	return nil
 }
+
+// stale is how old a server's word that it runs may be.
+const stale = time.Millisecond
 
 // deadline ends an attempt that has been silent for too long, or has run for
 // too long altogether. Progress restarts the first, never the second.

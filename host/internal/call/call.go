@@ -52,10 +52,13 @@ type Failure struct {
 	// Misconfigured: the server's entry in mcp.toml is at fault, so that trying
 	// again is pointless until a person changed something.
 	Misconfigured bool
-	StderrTail    []string // the last lines of an adapter process that ended, oldest first
-	Attempts      int      // 0 when nothing was sent to the adapter
-	Duration      time.Duration
-	Notices       []string
+	// Postponed: the server failed before and was not tried again for this call;
+	// RetryAfter says when it may be.
+	Postponed  bool
+	StderrTail []string // the last lines of an adapter process that ended, oldest first
+	Attempts   int      // 0 when nothing was sent to the adapter
+	Duration   time.Duration
+	Notices    []string
 }
 
 // Error is "server/tool: message".

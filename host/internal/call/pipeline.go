@@ -20,10 +20,16 @@ import (
 
 // Server is what a call needs of the server it goes to.
 type Server interface {
+	// Settings are the server's entry as it is now; a call asks once.
 	Settings() *config.Server
-	Limits() server.Limits
-	// Ready brings the server up if it is not. The error is a *server.Failure.
-	Ready(context.Context) error
+	Limits(*config.Server) server.Limits
+	// Enter waits until max_concurrent admits the call, for at most patience; then
+	// Leave follows. The error is a *server.Failure.
+	Enter(ctx context.Context, patience time.Duration) error
+	Leave()
+	// Ready brings the server up if it is not. One that failed may have to wait
+	// for its next start: for at most patience. The error is a *server.Failure.
+	Ready(ctx context.Context, patience time.Duration) error
 	// Do makes one attempt on the running server. The error is a *server.Failure.
 	Do(context.Context, *server.Request) (*server.Answer, error)
 }
@@ -54,11 +60,14 @@ var steps = [...]func(*Pipeline, context.Context, *work) *Failure{
 type work struct {
 	req      Request
 	id       string
-	tool     *catalog.Tool
+	tool     *catalog.Tool // with the schemas it had when the call began
 	server   Server
+	set      *config.Server // as it was when the call began
 	answer   *server.Answer
 	attempts int
 	notices  []string
+
+	unanswered bool // an earlier attempt may have had an effect
 }
 
 // Do makes one call. The error is always a *Failure.
@@ -109,12 +118,12 @@ func (p *Pipeline) resolve(ctx context.Context, w *work) *Failure {
 	if err != nil {
 		return wrap(err)
 	}
-	w.tool, w.server = tool, srv
+	w.tool, w.server, w.set = tool, srv, srv.Settings()
 	return nil
 }
 
 func (p *Pipeline) checkExposure(_ context.Context, w *work) *Failure {
-	e := w.server.Settings().Rules.Of(w.tool.Name)
+	e := w.set.Rules.Of(w.tool.Name)
 	if ok, reason := e.Callable(w.req.Caller, exposure.ByName); !ok {
 		return refused(failure.NotFound, "the tool %s", reason)
 	}
@@ -135,7 +144,7 @@ func wrap(err error) *Failure {
 		return own
 	}
 	f := server.AsFailure(err)
-	return &Failure{Failure: f.Failure, Misconfigured: f.Misconfigured, StderrTail: f.StderrTail}
+	return &Failure{Failure: f.Failure, Misconfigured: f.Misconfigured, Postponed: f.Postponed, StderrTail: f.StderrTail}
 }
 
 // refused is a failure before anything was sent.

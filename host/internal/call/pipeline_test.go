@@ -28,9 +28,13 @@ type peer struct {
 
 func (p *peer) Settings() *config.Server { return &p.set }
 
-func (p *peer) Limits() server.Limits { return p.limits }
+func (p *peer) Limits(*config.Server) server.Limits { return p.limits }
 
-func (p *peer) Ready(context.Context) error {
+func (p *peer) Enter(context.Context, time.Duration) error { return nil }
+
+func (p *peer) Leave() {}
+
+func (p *peer) Ready(context.Context, time.Duration) error {
 	p.starts++
 	if p.ready == nil {
 		return nil
@@ -66,44 +70,6 @@ func failing(class failure.Class, delivery failure.Delivery, retryAfter time.Dur
 func answer(text string) *server.Answer { return &server.Answer{JSON: []byte(text)} }
 
 const plain = `{"name":"t","inputSchema":{"type":"object"}}`
-
-// TestRetryRule walks every class, delivery, kind of tool and mode.
-func TestRetryRule(t *testing.T) {
-	passing := map[failure.Class]bool{failure.ConnectionRefused: true, failure.Timeout: true, failure.DNSFailure: true, failure.RateLimited: true}
-	for class := failure.Unknown; class <= failure.Canceled; class++ {
-		for _, delivery := range []failure.Delivery{failure.DeliveryUnknown, failure.NotSent, failure.Answered} {
-			for _, harmless := range []bool{false, true} {
-				for _, after := range []time.Duration{0, time.Second} {
-					f := &failure.Failure{Class: class, Delivery: delivery, RetryAfter: after}
-					safe := passing[class] && (delivery == failure.NotSent || harmless)
-					if class == failure.RateLimited {
-						safe = after > 0
-					}
-					for mode, want := range map[Retry]bool{RetryNever: false, RetryAlways: passing[class], RetrySafe: safe, "": safe} {
-						if got := repeatable(mode, f, harmless); got != want {
-							t.Errorf("%q %v %v harmless=%v after=%v: %v", mode, class, delivery, harmless, after, got)
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
-func TestHintsOfStrangersCountOnlyWhenTrusted(t *testing.T) {
-	yes := true
-	word := catalog.New("s", catalog.Offer{Name: "t", Definition: []byte(plain), Idempotent: &yes})
-	claim := catalog.New("s", catalog.Offer{Name: "t", Definition: []byte(`{"name":"t","annotations":{"readOnlyHint":true}}`)})
-	odd := catalog.New("s", catalog.Offer{Name: "t", Definition: []byte(`{"name":"t","annotations":{"readOnlyHint":"true"}}`)})
-	for _, c := range []struct {
-		tool        *catalog.Tool
-		trust, want bool
-	}{{word, false, true}, {claim, false, false}, {claim, true, true}, {odd, true, false}} {
-		if got := harmless(c.tool, c.trust); got != c.want {
-			t.Errorf("%s trust=%v: %v", c.tool.Definition, c.trust, got)
-		}
-	}
-}
 
 func TestSecondAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,16 +18,14 @@ const (
 // mayRetry decides whether the attempt that ended in f is followed by another,
 // and after what pause.
 func (p *Pipeline) mayRetry(w *work, f *Failure, left time.Duration) (time.Duration, bool) {
-	if w.attempts > 1 || f.Misconfigured {
+	if w.attempts > 1 || f.Misconfigured || f.Postponed {
 		return 0, false
 	}
-	set := w.server.Settings()
 	mode := w.req.Retry
 	if mode == "" {
-		mode = Retry(set.Retry)
+		mode = Retry(w.set.Retry)
 	}
-	if !repeatable(mode, &f.Failure, harmless(w.tool, set.TrustHints)) {
-		lost(f)
+	if !repeatable(mode, &f.Failure, harmless(w.tool, w.set.TrustHints)) {
 		return 0, false
 	}
 	wait := f.RetryAfter
@@ -61,21 +59,28 @@ func repeatable(mode Retry, f *failure.Failure, harmless bool) bool {
 	case RetryAlways:
 		return true
 	}
-	if f.Class == failure.RateLimited {
-		// Without a date it is a quota, which does not pass by waiting a second.
-		return f.RetryAfter > 0
-	}
-	return f.Delivery == failure.NotSent || harmless
+	named := f.Class == failure.RateLimited && f.RetryAfter > 0
+	return f.Delivery == failure.NotSent || named || harmless
 }
 
 // lost says, when the answer of a tool that may have acted never came, that
-// nobody knows whether it did.
-func lost(f *Failure) {
-	if f.Delivery != failure.DeliveryUnknown {
+// nobody knows whether it did. A second attempt that got nowhere takes nothing
+// back of the first.
+func (w *work) lost(f *Failure) {
+	if harmless(w.tool, w.set.TrustHints) {
 		return
 	}
-	switch f.Class {
-	case failure.ConnectionRefused, failure.Timeout, failure.DNSFailure:
+	twice := w.unanswered && f.Delivery == failure.DeliveryUnknown
+	if w.unanswered && f.Delivery == failure.NotSent {
+		f.Delivery = failure.DeliveryUnknown
+	}
+	switch {
+	case f.Delivery != failure.DeliveryUnknown || f.Class == failure.Canceled: // who gave up knows that
+	case twice:
+		f.Message += "; outcome unknown: the tool may have run, even twice"
+	case w.attempts > 1:
+		f.Message += "; outcome unknown: the tool may have run"
+	default:
 		f.Message += "; outcome unknown: the tool may have run, so the call was not repeated"
 	}
 }

@@ -44,7 +44,7 @@ func (p *Pipeline) checkArguments(_ context.Context, w *work) *Failure {
 // Handling).
 func (p *Pipeline) checkResult(_ context.Context, w *work) *Failure {
 	out := w.tool.Output()
-	mode := w.server.Settings().ValidateResults
+	mode := w.set.ValidateResults
 	if out == nil || mode == "off" || w.answer.IsError {
 		return nil
 	}

@@ -4,12 +4,14 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/config"
@@ -19,61 +21,44 @@ import (
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
-// Hub is the servers of one configuration.
+// Hub is the servers of a configuration that may change.
 type Hub struct {
-	servers map[string]*server.Server
-	off     map[string]string         // disabled servers, by name: how to enable them
-	broken  map[string]config.Problem // entries that cannot be used, by name: the first fault
-	names   []string                  // of all three, sorted
+	env   server.Surroundings
+	turns turns
+	names names
+
+	applying sync.Mutex // held while the view changes
+	closed   bool
+	leaving  sync.WaitGroup // the stops of servers that were removed
+	now      atomic.Pointer[view]
 }
 
 // New returns a hub for every server of c. It starts nothing.
 func New(c *config.Config, env server.Surroundings) *Hub {
-	h := &Hub{
-		servers: map[string]*server.Server{},
-		off:     map[string]string{},
-		broken:  map[string]config.Problem{},
-	}
-	for _, s := range c.Servers {
-		if s.Enabled {
-			h.servers[s.Name] = server.New(s, env)
-		} else {
-			h.off[s.Name] = fmt.Sprintf("disabled in %s", s.Switch())
-		}
-		h.names = append(h.names, s.Name)
-	}
-	for _, p := range c.Problems {
-		if p.Server == "" || h.known(p.Server) {
-			continue
-		}
-		h.broken[p.Server] = p
-		h.names = append(h.names, p.Server)
-	}
-	slices.Sort(h.names)
+	h := &Hub{env: env}
+	h.env.Turn = h.turns.take
+	h.now.Store(newView(c, func(set *config.Server) *server.Server { return server.New(set, h.env) }))
 	return h
 }
 
-func (h *Hub) known(n string) bool {
-	_, off := h.off[n]
-	_, broken := h.broken[n]
-	return h.servers[n] != nil || off || broken
-}
+// Config is the configuration as it is now. The caller does not change it.
+func (h *Hub) Config() *config.Config { return h.now.Load().config }
 
 // Names are the names of all configured servers, usable or not, sorted.
-func (h *Hub) Names() []string { return h.names }
+func (h *Hub) Names() []string { return h.now.Load().names }
 
 // Server returns the enabled server of that name, or nil.
-func (h *Hub) Server(n string) *server.Server { return h.servers[n] }
+func (h *Hub) Server(n string) *server.Server { return h.now.Load().servers[n] }
 
 // Broken returns why the entry of that name cannot be used.
 func (h *Hub) Broken(n string) (config.Problem, bool) {
-	p, ok := h.broken[n]
+	p, ok := h.now.Load().broken[n]
 	return p, ok
 }
 
 // Disabled returns where the server of that name is switched off.
 func (h *Hub) Disabled(n string) (string, bool) {
-	where, ok := h.off[n]
+	where, ok := h.now.Load().off[n]
 	return where, ok
 }
 
@@ -82,7 +67,7 @@ func (h *Hub) Disabled(n string) (string, bool) {
 // failure, never as not-found. The error is a *server.Failure.
 func (h *Hub) Find(ctx context.Context, canonical string) (*catalog.Tool, *server.Server, error) {
 	sn, tn, ok := name.Split(canonical)
-	if !ok && h.known(canonical) {
+	if !ok && h.now.Load().known(canonical) {
 		return nil, nil, notFound("%s is a server; its tools are called %[1]s/TOOL", canonical)
 	}
 	if !ok {
@@ -94,7 +79,7 @@ func (h *Hub) Find(ctx context.Context, canonical string) (*catalog.Tool, *serve
 	}
 	tools, listed := s.Tools()
 	if !listed {
-		if err := s.Ready(ctx); err != nil {
+		if err := s.Ready(ctx, 0); err != nil {
 			return nil, s, err
 		}
 		tools, _ = s.Tools()
@@ -112,19 +97,38 @@ func (h *Hub) Find(ctx context.Context, canonical string) (*catalog.Tool, *serve
 			names = append(names, t.Name)
 		}
 	}
+	if w, ok := s.Withdrawn(tn); ok && !hidden(w.Tool) {
+		return nil, s, notFound("%s", withdrawn(w, suggest(tn, names)))
+	}
 	return nil, s, notFound("no such tool%s", suggest(tn, names))
 }
 
+// maxQuoted is how much of a withdrawn tool's description helps to find another.
+const maxQuoted = 120
+
+// withdrawn says what became of a tool, and what it was.
+func withdrawn(w server.Withdrawal, instead string) string {
+	text := "the server withdrew it at " + w.At.Format(time.TimeOnly)
+	if was, _, _ := strings.Cut(cmp.Or(strings.TrimSpace(w.Tool.Description), w.Tool.Title), "\n"); was != "" {
+		if r := []rune(was); len(r) > maxQuoted {
+			was = string(r[:maxQuoted]) + "..."
+		}
+		text += fmt.Sprintf("; it was %q", was)
+	}
+	return text + instead
+}
+
 func (h *Hub) find(n string) (*server.Server, error) {
-	if s := h.servers[n]; s != nil {
+	v := h.now.Load()
+	if s := v.servers[n]; s != nil {
 		return s, nil
 	}
-	if p, ok := h.broken[n]; ok {
+	if p, ok := v.broken[n]; ok {
 		f := notFound("%s", p.Error())
 		f.Class, f.Misconfigured = failure.InvalidArguments, true
 		return nil, f
 	}
-	if where, ok := h.off[n]; ok {
+	if where, ok := v.off[n]; ok {
 		return nil, notFound("the server is %s; set enabled = true to use it", where)
 	}
 	return nil, h.NoServer(n)
@@ -136,10 +140,11 @@ func (h *Hub) NoServer(n string) *server.Failure {
 }
 
 func (h *Hub) suggestServer(n string) string {
-	if len(h.names) == 0 {
+	names := h.Names()
+	if len(names) == 0 {
 		return "; no servers are configured"
 	}
-	return suggest(n, h.names)
+	return suggest(n, names)
 }
 
 // maxNear bounds how many similar names an error offers.
@@ -169,12 +174,12 @@ func (h *Hub) Ready(ctx context.Context, names []string, refresh bool) map[strin
 		fails = map[string]*server.Failure{}
 	)
 	for _, n := range names {
-		s := h.servers[n]
+		s := h.Server(n)
 		if s == nil {
 			continue
 		}
 		wg.Go(func() {
-			bring := s.Ready
+			bring := s.List
 			if refresh {
 				bring = s.Refresh
 			}
@@ -192,12 +197,15 @@ func (h *Hub) Ready(ctx context.Context, names []string, refresh bool) map[strin
 // Close stops all servers side by side, so that one that will not stop delays no
 // other. It is bounded by ctx.
 func (h *Hub) Close(ctx context.Context) error {
+	h.applying.Lock()
+	h.closed = true
+	h.applying.Unlock()
 	var (
 		wg   sync.WaitGroup
 		mu   sync.Mutex
 		errs []error
 	)
-	for _, s := range h.servers {
+	for _, s := range h.now.Load().servers {
 		wg.Go(func() {
 			if err := s.Close(ctx); err != nil {
 				mu.Lock()
@@ -207,5 +215,6 @@ func (h *Hub) Close(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
+	h.leaving.Wait()
 	return errors.Join(errs...)
 }

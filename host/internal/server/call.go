@@ -39,13 +39,20 @@ type Request struct {
 func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 	s.mu.Lock()
 	r := s.run
-	s.mu.Unlock()
-	if r == nil {
+	if r == nil || r.ending() {
+		why := s.life.why
+		s.mu.Unlock()
+		switch {
+		case r != nil:
+			return nil, r.exited(false)
+		case why != nil:
+			return nil, notSent(failure.ConnectionRefused, "not running: %w", why)
+		}
 		return nil, notSent(failure.ConnectionRefused, "not running")
 	}
-	if r.ending() {
-		return nil, r.exited(false)
-	}
+	r.calls++
+	s.mu.Unlock()
+	defer s.leaveRun(r)
 	// Whatever way this returns, the stream is released.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -72,7 +79,7 @@ func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 				req.OnProgress(e.Progress.GetDone(), e.Progress.GetTotal(), e.Progress.GetMessage())
 			}
 		case *adapterpb.CallToolEvent_Log:
-			s.env.Log.Debug("log of a call", "server", s.set.Name, "call", req.ID, "logger", e.Log.GetLogger(), "data", string(e.Log.GetData()))
+			s.env.Log.Debug("log of a call", "server", s.name, "call", req.ID, "logger", e.Log.GetLogger(), "data", string(e.Log.GetData()))
 		case *adapterpb.CallToolEvent_Result:
 			return &Answer{JSON: e.Result.GetResult(), IsError: e.Result.GetIsError()}, nil
 		case *adapterpb.CallToolEvent_InputRequired:

@@ -15,6 +15,9 @@ type Failure struct {
 	// Misconfigured: the server's entry in mcp.toml is at fault, so that trying
 	// again is pointless until a person changed something.
 	Misconfigured bool
+	// Postponed: the server failed before and was not tried again for this;
+	// RetryAfter says when it may be.
+	Postponed bool
 	// StderrTail holds the last lines of a process that ended, oldest first.
 	StderrTail []string
 }

@@ -31,7 +31,7 @@ func (s *Server) relist(ctx context.Context, r *run) *Failure {
 	changed := s.run == r && s.adoptLocked(tools)
 	s.mu.Unlock()
 	if changed && s.env.Listed != nil {
-		s.env.Listed(s.set.Name)
+		s.env.Listed(s.name)
 	}
 	return nil
 }
@@ -44,8 +44,17 @@ func (s *Server) adoptLocked(tools []*catalog.Tool) bool {
 		before[t.Name] = t
 	}
 	for i, t := range tools {
-		if old := before[t.Name]; old != nil && old.Equal(t) {
+		old := before[t.Name]
+		if old != nil && old.Equal(t) {
 			tools[i] = old
+		}
+		delete(before, t.Name)
+		s.withdrawn.returned(t.Name)
+	}
+	if s.listed { // else other settings have made them go, not the server
+		now := time.Now()
+		for _, t := range before {
+			s.withdrawn.add(t, now)
 		}
 	}
 	changed := !s.listed || !slices.Equal(s.tools, tools)
@@ -58,14 +67,30 @@ func (s *Server) adoptLocked(tools []*catalog.Tool) bool {
 func (s *Server) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	r := s.run
-	s.mu.Unlock()
 	if r == nil || r.ending() {
-		return s.Ready(ctx)
+		s.mu.Unlock()
+		return s.Ready(ctx, 0)
 	}
+	r.calls++
+	s.mu.Unlock()
+	defer s.leaveRun(r)
 	if fail := s.relist(ctx, r); fail != nil {
 		return fail
 	}
 	return nil
+}
+
+// List sees to it that the tools are known. A server whose tools are known and
+// that was stopped for lack of use is not started for that. The error is a
+// *Failure.
+func (s *Server) List(ctx context.Context) error {
+	s.mu.Lock()
+	known := s.listed && s.life.state == Idle
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	return s.Ready(ctx, 0)
 }
 
 // maxPages bounds a list: an adapter that never stops paging is broken.
@@ -83,11 +108,11 @@ func (r *run) list(ctx context.Context) ([]*catalog.Tool, *Failure) {
 		}
 		for _, t := range resp.GetTools() {
 			if seen[t.GetName()] {
-				r.server.env.Log.Warn("a tool is listed twice; the first one counts", "server", r.server.set.Name, "tool", t.GetName())
+				r.server.env.Log.Warn("a tool is listed twice; the first one counts", "server", r.server.name, "tool", t.GetName())
 				continue
 			}
 			seen[t.GetName()] = true
-			tools = append(tools, catalog.New(r.server.set.Name, catalog.Offer{
+			tools = append(tools, catalog.New(r.server.name, catalog.Offer{
 				Name: t.GetName(), Definition: t.GetDefinition(),
 				ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
 				AsksConsent: t.GetAsksConsent(), OutputSchema: t.GetOutputSchema(),

@@ -171,7 +171,7 @@ func patient(t *testing.T) context.Context {
 
 func mustStart(t *testing.T, s *Server) {
 	t.Helper()
-	if err := s.Ready(patient(t)); err != nil {
+	if err := s.Ready(patient(t), 0); err != nil {
 		t.Fatal("start:", err)
 	}
 }

@@ -26,10 +26,21 @@ const exitWait = 750 * time.Millisecond
 // second.
 const lostWait = 2 * time.Second
 
+// process is what a run needs of a *launch.Process.
+type process interface {
+	Pid() int
+	Done() <-chan struct{}
+	Exit() launch.Exit
+	Tail() []string
+	Healthy(context.Context) error
+	Stop(context.Context) error
+	Kill()
+}
+
 // run is one adapter process from its start to its exit.
 type run struct {
 	server *Server
-	proc   *launch.Process
+	proc   process
 	client adapterpb.AdapterClient
 	desc   *describe.Description
 	log    *log
@@ -44,6 +55,13 @@ type run struct {
 	changed  chan struct{}          // the adapter announced other tools; one signal is enough
 	listing  chan struct{}          // holds one while a list is read, so that the last one asked for is the one kept
 	lost     chan struct{}          // closed once nothing more can be expected of the process
+	renewed  chan struct{}          // the server's settings changed; one signal is enough
+	leave    chan struct{}          // closed when it is to be stopped
+	over     chan struct{}          // closed when it is gone, and its server knows
+
+	// Of its server's mutex:
+	calls int           // in flight
+	quiet chan struct{} // closed when there are none, if somebody waits for that
 
 	alive atomic.Bool // it has been heard of since the last health check
 
@@ -51,19 +69,21 @@ type run struct {
 	first   bool // upstream has been told
 	health  *adapterpb.Health
 	version string
-	killed  string // why the host killed the process, if it did
-
+	killed  string // why the host ended the process, if it did
 }
 
-func newRun(s *Server, proc *launch.Process, desc *describe.Description, log *log) *run {
+func newRun(s *Server, proc process, client adapterpb.AdapterClient, desc *describe.Description, log *log) *run {
 	ctx, cancel := context.WithCancel(s.ctx)
 	return &run{
-		server: s, proc: proc, client: proc.Adapter(), desc: desc, log: log,
+		server: s, proc: proc, client: client, desc: desc, log: log,
 		ctx: ctx, cancel: cancel,
 		upstream: make(chan *adapterpb.Health, 1),
 		changed:  make(chan struct{}, 1),
 		listing:  make(chan struct{}, 1),
 		lost:     make(chan struct{}),
+		renewed:  make(chan struct{}, 1),
+		leave:    make(chan struct{}),
+		over:     make(chan struct{}),
 	}
 }
 
@@ -169,25 +189,34 @@ func (r *run) setHealth(h *adapterpb.Health) {
 	s := r.server
 	s.mu.Lock()
 	if s.run == r {
-		s.setLocked(r.statusLocked())
+		s.healthLocked(r)
 	}
 	s.mu.Unlock()
 	s.tell()
 }
 
-// statusLocked is the server's status while this run serves it. A run that
-// serves is starting no more: an adapter that is connecting again is degraded.
-func (r *run) statusLocked() Status {
+// healthLocked takes over what a run that serves says of its upstream. It is
+// starting no more: an adapter that is connecting again is in trouble.
+func (s *Server) healthLocked(r *run) {
+	r.mu.Lock()
+	health := r.health
+	r.mu.Unlock()
+	if health == nil || health.GetState() == adapterpb.Health_STATE_READY {
+		s.onLocked(recovered, nil)
+		return
+	}
+	var why *Failure
+	if f := failure.FromProto(health.GetFailure()); f != nil {
+		why = &Failure{Failure: *f}
+	}
+	s.onLocked(troubled, why)
+}
+
+// introduced is the "name version" of the upstream, if it said.
+func (r *run) introduced() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	st := Status{State: Ready, Pid: r.proc.Pid(), Version: r.version}
-	if r.health != nil && r.health.GetState() != adapterpb.Health_STATE_READY {
-		st.State = Degraded
-		if f := failure.FromProto(r.health.GetFailure()); f != nil {
-			st.Failure = &Failure{Failure: *f}
-		}
-	}
-	return st
+	return r.version
 }
 
 // waitUpstream waits until the adapter says that calls can succeed.
@@ -207,74 +236,6 @@ func (r *run) waitUpstream(ctx context.Context) *Failure {
 	case <-ctx.Done():
 		return waitFailure(ctx, "waiting for the upstream")
 	}
-}
-
-// attend serves the run after a successful start until its process ends, and
-// then says so.
-func (s *Server) attend(r *run) {
-	if !r.debugged {
-		r.wg.Go(r.checkHealth)
-	}
-	for {
-		select {
-		case <-r.changed:
-			ctx, cancel := context.WithTimeout(r.ctx, relistWait)
-			if fail := s.relist(ctx, r); fail != nil {
-				s.env.Log.Warn("the new list of tools cannot be had; keeping the old one", "server", s.set.Name, "error", fail)
-			}
-			cancel()
-			continue
-		case <-r.proc.Done():
-		}
-		break
-	}
-	r.end()
-	exit := r.proc.Exit()
-	s.mu.Lock()
-	if s.run == r {
-		s.run = nil
-		s.setLocked(Status{State: Failed, Failure: r.exited(false)})
-	}
-	s.mu.Unlock()
-	s.tell()
-	if !exit.Requested {
-		s.env.Log.Warn("the adapter process ended", "server", s.set.Name, "reason", exit.Reason)
-	}
-}
-
-// stop ends the process in the order launch keeps; end must follow.
-func (r *run) stop(ctx context.Context) error {
-	r.cancel()
-	return r.proc.Stop(ctx)
-}
-
-// end waits for the run's goroutines and closes its log, after the process ended.
-func (r *run) end() {
-	r.cancel()
-	r.wg.Wait()
-	r.log.close()
-}
-
-// abandon stops a run that never served, and waits for it.
-func (r *run) abandon() {
-	ctx, cancel := context.WithTimeout(context.Background(), stopWait)
-	defer cancel()
-	_ = r.stop(ctx)
-	r.end()
-}
-
-// kill ends the process at once. why is told to those whose calls end with it.
-func (r *run) kill(why string) {
-	r.mu.Lock()
-	first := r.killed == ""
-	if first {
-		r.killed = why // what follows from the kill is no reason for it
-	}
-	r.mu.Unlock()
-	if first {
-		r.server.env.Log.Warn("killing the adapter process", "server", r.server.set.Name, "reason", why)
-	}
-	r.proc.Kill()
 }
 
 // exited says that the process is gone, and how. sent tells whether a request

@@ -33,7 +33,7 @@ func TestCrashBetweenCalls(t *testing.T) {
 	mustStart(t, s)
 	first := s.Status().Pid
 	kill(t, s)
-	st.await(t, Failed)
+	st.await(t, BackingOff)
 	if f := s.Status().Failure; f == nil || f.Class != failure.ConnectionRefused || !strings.Contains(f.Message, "signal: killed") {
 		t.Errorf("status says %+v", f)
 	}
@@ -59,7 +59,7 @@ func TestCrashesDuringACall(t *testing.T) {
 		if f.Class != failure.ConnectionRefused || f.Delivery != failure.DeliveryUnknown || f.Origin != failure.OriginHost || !strings.Contains(f.Message, says) || len(f.StderrTail) == 0 {
 			t.Errorf("%s: %+v", tool, f)
 		}
-		st.await(t, Failed)
+		st.await(t, BackingOff)
 		mustStart(t, s)
 	}
 }
@@ -71,7 +71,7 @@ func TestStoppedProcessIsNoticed(t *testing.T) {
 	if f := AsFailure(err); f.Class != failure.ConnectionRefused || !strings.Contains(f.Message, "health checks") {
 		t.Errorf("%+v", f)
 	}
-	st.await(t, Failed)
+	st.await(t, BackingOff)
 	mustStart(t, s)
 }
 
@@ -160,7 +160,7 @@ func TestEnvironments(t *testing.T) {
 		{"env = { SECRET = \"\", B = \"x\" }\n", map[string]string{"SECRET": "", "B": "x", "HOME": "?"}},
 	} {
 		s, _ := open(t, "command = \"${BUILT}/faultserver\"\n"+c.body)
-		env := s.childEnv(mustResolve(t, s).Env)
+		env := s.childEnv(s.Settings(), mustResolve(t, s).Env)
 		for k, want := range c.want {
 			got, ok := env[k]
 			if !ok {
@@ -178,7 +178,7 @@ func TestEnvironments(t *testing.T) {
 
 func mustResolve(t *testing.T, s *Server) *config.Resolved {
 	t.Helper()
-	res, err := s.set.Resolve(t.Context(), s.env.Resolver)
+	res, err := s.Settings().Resolve(t.Context(), s.env.Resolver)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestRestartWithTheSameTools(t *testing.T) {
 	mustStart(t, s)
 	before, _ := s.Tools()
 	kill(t, s)
-	st.await(t, Failed)
+	st.await(t, BackingOff)
 	mustStart(t, s)
 	if now, _ := s.Tools(); len(now) == 0 || !slices.Equal(now, before) {
 		t.Error("the tools are others")
@@ -345,7 +345,7 @@ func TestCrashesUnderLoad(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for n := range 10 {
-				if err := s.Ready(patient(t)); err != nil {
+				if err := s.Ready(patient(t), 0); err != nil {
 					t.Error("start:", err)
 					return
 				}

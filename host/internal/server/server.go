@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
@@ -18,9 +19,14 @@ import (
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
+// Finder finds the file of a plugin; plugins.Finder is one.
+type Finder interface {
+	Find(name, dir string) (string, error)
+}
+
 // Surroundings are what all servers of a host share.
 type Surroundings struct {
-	Plugins   plugins.Finder
+	Plugins   Finder
 	Describer *plugins.Describer
 	Resolver  config.Resolver
 	Environ   []string // the host's environment, KEY=VALUE
@@ -31,131 +37,104 @@ type Surroundings struct {
 	// Default 15 s.
 	HealthEvery time.Duration
 
+	// Turn waits until no other server of the host is starting against url, and
+	// holds that place until done is called. It gives up with ctx. Nil: no waiting.
+	Turn func(ctx context.Context, url string) (done func(), err error)
 	// Changed is told of every change of state, Listed of every new list of
 	// tools. Both are called without locks held and must not block.
 	Changed func(name string, s Status)
 	Listed  func(name string)
 }
 
-// State is where a server is in its life.
-type State string
-
-// The states. A server that failed or stopped starts again when something needs
-// it.
-const (
-	Idle     State = "idle"     // never started, or stopped for lack of use
-	Starting State = "starting" // spawn to first list of tools
-	Ready    State = "ready"
-	Degraded State = "degraded" // the adapter runs but says its upstream is in trouble
-	Failed   State = "failed"   // the last start failed, or the process ended
-	Stopped  State = "stopped"  // closed for good
-)
-
 // Status is a server's state at one moment.
 type Status struct {
 	State   State
-	Failure *Failure // why, when degraded or failed
+	Failure *Failure // why, when degraded, backing off or failed
 	Pid     int      // of the adapter process; 0 when none runs
 	Version string   // the upstream's "name version", when it said
 }
 
-// Limits are the times that apply to a server's calls, defaults filled in.
-type Limits struct {
-	Timeout    time.Duration // one attempt; progress restarts it
-	MaxTimeout time.Duration // attempts, waits and progress together
-}
-
-// The defaults where neither mcp.toml nor the plugin says otherwise. Starting
-// may mean that a package runner is still downloading, so it gets longer.
-const (
-	defaultTimeout      = 30 * time.Second
-	defaultStartTimeout = 60 * time.Second
-	maxTimeoutFactor    = 10
-	maxTimeoutCap       = time.Hour
-)
-
 // Server is one configured server. Its methods are safe for concurrent use.
 type Server struct {
-	set    *config.Server
+	name   string
 	env    Surroundings
+	set    atomic.Pointer[config.Server]
+	own    atomic.Int64 // the plugin's own default timeout in ns; 0 before it was described
+	launch func(context.Context, *config.Server) (*run, []*catalog.Tool, *Failure)
 	ctx    context.Context // ends when the server is closed
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+	queue  queue
 
-	mu     sync.Mutex
-	status Status
-	run    *run   // the live process; nil unless ready or degraded
-	start  *start // the start in flight, shared by all who wait for it
-	tools  []*catalog.Tool
-	listed bool // tools is what the server said, if only in an earlier run
-	limits Limits
-	news   []Status // changes that Changed has not been told of yet
+	mu      sync.Mutex
+	life    life
+	moved   chan struct{} // closed at the next change of state
+	run     *run          // the live process; nil unless ready or degraded
+	leaving *run          // the process before, while it is being stopped
+	start   *start        // the start in flight, shared by all who wait for it
+	used    time.Time     // when something last needed the server
+	news    []Status      // changes that Changed has not been told of yet
+
+	tools     []*catalog.Tool
+	listed    bool // tools is what the server said under these settings, if only in an earlier run
+	withdrawn withdrawals
 
 	telling sync.Mutex // held while Changed is called, so that changes arrive in order
 }
 
 // start is one attempt to bring the server up.
 type start struct {
+	ctx    context.Context // ends with the server, or when the settings changed under it
+	cancel context.CancelFunc
+	again  bool // the settings changed under it: begin anew
 	done   chan struct{}
 	fail   *Failure // valid once done is closed
-	before *run     // on its way out; nil when none
 }
 
 // New returns a server that starts when something needs it.
 func New(set *config.Server, env Surroundings) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{set: set, env: env, ctx: ctx, cancel: cancel, status: Status{State: Idle}}
-	s.limits = limits(set, 0)
+	s := &Server{name: set.Name, env: env, ctx: ctx, cancel: cancel, life: life{state: Idle}, moved: make(chan struct{})}
+	s.launch = s.launchAdapter
+	s.set.Store(set)
+	s.queue.resize(set.MaxConcurrent)
 	return s
 }
 
-// limits fills in what mcp.toml leaves open; own is the plugin's default
-// timeout, zero when it has none.
-func limits(set *config.Server, own time.Duration) Limits {
-	l := Limits{Timeout: set.Timeout, MaxTimeout: set.MaxTimeout}
-	if l.Timeout == 0 {
-		l.Timeout = own
-	}
-	if l.Timeout == 0 {
-		l.Timeout = defaultTimeout
-	}
-	if l.MaxTimeout == 0 {
-		l.MaxTimeout = min(maxTimeoutFactor*l.Timeout, maxTimeoutCap)
-	}
-	l.MaxTimeout = max(l.MaxTimeout, l.Timeout)
-	return l
-}
-
 // Name is the server's name in mcp.toml.
-func (s *Server) Name() string { return s.set.Name }
+func (s *Server) Name() string { return s.name }
 
-// Settings are the server's entry in mcp.toml. The caller does not change them.
-func (s *Server) Settings() *config.Server { return s.set }
+// Settings are the server's entry in mcp.toml as it is now. The caller does not
+// change them; a reload puts others in their place.
+func (s *Server) Settings() *config.Server { return s.set.Load() }
 
 // LogFile is where the adapter's stderr goes: a file for each name and mcp.toml,
 // since two configurations may use a name for different servers.
 func (s *Server) LogFile() string {
-	from := sha256.Sum256([]byte(filepath.Join(s.set.Dir, filepath.Base(s.set.File))))
-	return filepath.Join(s.env.LogDir, fmt.Sprintf("%s-%x.log", s.set.Name, from[:4]))
+	from := sha256.Sum256([]byte(home(s.Settings())))
+	return filepath.Join(s.env.LogDir, fmt.Sprintf("%s-%x.log", s.name, from[:4]))
 }
+
+// home is the file of an entry, whatever name it was given by.
+func home(set *config.Server) string { return filepath.Join(set.Dir, filepath.Base(set.File)) }
 
 // Status is how the server is now.
 func (s *Server) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.status
+	return s.statusLocked()
 }
 
-// Limits are the server's times. Before the plugin was described for the first
-// time, its own defaults are not in them.
-func (s *Server) Limits() Limits {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.limits
+func (s *Server) statusLocked() Status {
+	st := Status{State: s.life.state, Failure: s.life.why}
+	if s.run != nil {
+		st.Pid, st.Version = s.run.proc.Pid(), s.run.introduced()
+	}
+	return st
 }
 
-// Tools are the tools the server last listed, in its order, and whether it ever
-// did.
+// Tools are the tools the server last listed, in its order, and whether they
+// are those of its present settings, if only of an earlier run.
 func (s *Server) Tools() ([]*catalog.Tool, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,28 +142,71 @@ func (s *Server) Tools() ([]*catalog.Tool, bool) {
 }
 
 // Ready waits until the server runs, starting it if need be. All who wait share
-// one start, and that start outlives the caller who gave up on it. The error is
-// a *Failure.
-func (s *Server) Ready(ctx context.Context) error {
+// one start, and that start outlives the caller who gave up on it. After an end
+// or a failed start the next one may have to wait; patience is how long the
+// caller would wait for that, 0 as long as ctx allows. The error is a *Failure.
+func (s *Server) Ready(ctx context.Context, patience time.Duration) error {
 	s.mu.Lock()
-	if s.status.State == Stopped {
-		s.mu.Unlock()
-		return notSent(failure.Canceled, "the host is closing")
+	for {
+		now := time.Now()
+		switch {
+		case s.life.state == Stopped:
+			s.mu.Unlock()
+			return notSent(failure.Canceled, "the host is closing")
+		case s.run != nil && !s.run.ending():
+			s.used = now
+			s.mu.Unlock()
+			return nil
+		}
+		if s.run == nil {
+			wait, refuse := s.life.hold(now)
+			if deadline, ok := ctx.Deadline(); ok && now.Add(wait).After(deadline) || patience > 0 && wait > patience {
+				refuse = wait > 0
+			}
+			switch {
+			case s.start != nil:
+			case refuse:
+				f := s.life.postponed(now)
+				s.mu.Unlock()
+				return f
+			case wait == 0:
+				s.beginLocked()
+			default:
+				if fail := s.sleepLocked(ctx, wait); fail != nil {
+					return fail
+				}
+				continue
+			}
+			st := s.start
+			s.mu.Unlock()
+			s.tell()
+			return st.wait(ctx)
+		}
+		// The process is on its way out, and what follows is decided at its end.
+		if fail := s.sleepLocked(ctx, lostWait+stopWait); fail != nil {
+			return fail
+		}
 	}
-	if s.run != nil && !s.run.ending() {
-		s.mu.Unlock()
-		return nil
-	}
-	st := s.start
-	if st == nil {
-		st = &start{done: make(chan struct{}), before: s.run}
-		s.start = st
-		s.run = nil
-		s.setLocked(Status{State: Starting})
-		s.wg.Go(func() { s.bringUp(st) })
-	}
+}
+
+// sleepLocked lets go of the lock until the state changes, for at most that
+// long. When ctx ends first it says so, without the lock.
+func (s *Server) sleepLocked(ctx context.Context, limit time.Duration) *Failure {
+	moved := s.moved
 	s.mu.Unlock()
-	s.tell()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-moved:
+	case <-timer.C:
+	case <-ctx.Done():
+		return waitFailure(ctx, "waiting for its next start")
+	}
+	s.mu.Lock()
+	return nil
+}
+
+func (st *start) wait(ctx context.Context) error {
 	select {
 	case <-st.done:
 		if st.fail != nil {
@@ -196,13 +218,25 @@ func (s *Server) Ready(ctx context.Context) error {
 	}
 }
 
+// renew gives the start a context of its own below parent.
+func (st *start) renew(parent context.Context) { st.ctx, st.cancel = context.WithCancel(parent) }
+
+// beginLocked begins a start; tell, without the lock, must follow.
+func (s *Server) beginLocked() {
+	st := &start{done: make(chan struct{})}
+	st.renew(s.ctx)
+	s.start, s.used = st, time.Now()
+	s.onLocked(begun, nil)
+	s.wg.Go(func() { s.bringUp(st) })
+}
+
 // Close stops the adapter process and waits for everything the server began. It
 // is bounded by ctx, and by the stop's own steps. The server cannot be used again.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	r := s.run
-	s.setLocked(Status{State: Stopped})
 	s.run = nil
+	s.onLocked(closed, nil)
 	s.mu.Unlock()
 	s.tell()
 	s.cancel()
@@ -214,17 +248,15 @@ func (s *Server) Close(ctx context.Context) error {
 	return err
 }
 
-// setLocked changes the status; tell, without the lock, must follow. Nothing
-// follows Stopped.
-func (s *Server) setLocked(st Status) {
-	before := s.status
-	if before.State == Stopped {
+// onLocked applies an event to the server's life; tell, without the lock, must
+// follow.
+func (s *Server) onLocked(ev event, why *Failure) {
+	if !s.life.on(ev, why, time.Now()) {
 		return
 	}
-	s.status = st
-	if before.State != st.State || before.Failure != st.Failure {
-		s.news = append(s.news, st)
-	}
+	s.news = append(s.news, s.statusLocked())
+	close(s.moved)
+	s.moved = make(chan struct{})
 }
 
 // tell passes changes of the status on, in their order. On return those before
@@ -240,6 +272,6 @@ func (s *Server) tell() {
 		return
 	}
 	for _, st := range news {
-		s.env.Changed(s.set.Name, st)
+		s.env.Changed(s.name, st)
 	}
 }

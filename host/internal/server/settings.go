@@ -21,38 +21,39 @@ import (
 type settings struct {
 	env    []string // of the adapter process
 	config []byte   // for Configure
+	url    string   // what is reached, "" when it is no url
 }
 
 // resolve expands the entry's values and checks its configuration against the
 // plugin's own schema.
-func (s *Server) resolve(ctx context.Context, desc *describe.Description) (*settings, error) {
-	res, err := s.set.Resolve(ctx, s.env.Resolver)
+func (s *Server) resolve(ctx context.Context, set *config.Server, desc *describe.Description) (*settings, error) {
+	res, err := set.Resolve(ctx, s.env.Resolver)
 	if err != nil {
 		return nil, err
 	}
 	env := launch.ShortEnv(s.env.Environ, desc.Environment...)
-	if s.set.Plugin != "" && s.set.Plugin != genericPlugin {
+	if set.Plugin != "" && set.Plugin != genericPlugin {
 		// Only the generic adapter has a child to give the variables to.
 		for _, k := range slices.Sorted(maps.Keys(res.Env)) {
 			env = append(env, k+"="+res.Env[k])
 		}
 	}
-	conf, err := s.adapterConfig(res)
+	conf, err := s.adapterConfig(set, res)
 	if err != nil {
 		return nil, err
 	}
 	if len(desc.ConfigSchema) > 0 {
 		if problems := schema.Compile(desc.ConfigSchema).Validate(conf); len(problems) > 0 {
-			return nil, s.configFailure(problems)
+			return nil, configFailure(set, problems)
 		}
 	}
-	return &settings{env: env, config: conf}, nil
+	return &settings{env: env, config: conf, url: res.URL}, nil
 }
 
 // adapterConfig is the JSON object for Configure: the user's own config for a
 // named plugin, the upstream's address for the generic one.
-func (s *Server) adapterConfig(res *config.Resolved) ([]byte, error) {
-	if s.set.Command == "" && s.set.URL == "" {
+func (s *Server) adapterConfig(set *config.Server, res *config.Resolved) ([]byte, error) {
+	if set.Command == "" && set.URL == "" {
 		if len(res.Config) == 0 {
 			return []byte(`{}`), nil
 		}
@@ -68,7 +69,7 @@ func (s *Server) adapterConfig(res *config.Resolved) ([]byte, error) {
 		CAFile  string            `json:"ca_file,omitempty"`
 	}{Command: res.Command, Args: res.Args, Cwd: res.Cwd, URL: res.URL, Headers: res.Headers, CAFile: res.CAFile}
 	if c.Command != "" {
-		c.Env = s.childEnv(res.Env)
+		c.Env = s.childEnv(set, res.Env)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -81,9 +82,9 @@ func (s *Server) adapterConfig(res *config.Resolved) ([]byte, error) {
 
 // childEnv is the complete environment of a command server: what inherit_env
 // lets through, then the entry's own variables over it.
-func (s *Server) childEnv(own map[string]string) map[string]string {
+func (s *Server) childEnv(set *config.Server, own map[string]string) map[string]string {
 	inherited := s.env.Environ
-	if in := s.set.InheritEnv; !in.All {
+	if in := set.InheritEnv; !in.All {
 		inherited = launch.ShortEnv(s.env.Environ, in.Names...)
 	}
 	env := make(map[string]string, len(inherited)+len(own))
@@ -96,10 +97,10 @@ func (s *Server) childEnv(own map[string]string) map[string]string {
 	return env
 }
 
-func (s *Server) configFailure(problems []failure.Problem) *Failure {
+func configFailure(set *config.Server, problems []failure.Problem) *Failure {
 	p := problems[0]
 	f := notSent(failure.InvalidArguments, "the config of servers.%s does not fit its plugin (%s:%d): %s %s",
-		s.set.Name, s.set.File, s.set.Line, p.Path, p.Message)
+		set.Name, set.File, set.Line, p.Path, p.Message)
 	f.Problems = problems
 	return f
 }

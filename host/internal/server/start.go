@@ -33,59 +33,92 @@ const stopWait = 10 * time.Second
 func PluginName(set *config.Server) string { return cmp.Or(set.Plugin, genericPlugin) }
 
 // Plugin is the name of the server's plugin.
-func (s *Server) Plugin() string { return PluginName(s.set) }
+func (s *Server) Plugin() string { return PluginName(s.Settings()) }
 
 // bringUp carries out one start and publishes how it ended.
 func (s *Server) bringUp(st *start) {
-	if st.before != nil {
-		// Never two processes of one server at once: both may hold the same files.
-		if !st.before.awaitExit(lostWait) {
-			st.before.kill("it had ended its watch stream")
-			st.before.awaitExit(stopWait)
+	s.mu.Lock()
+	for {
+		before, ctx := s.leaving, st.ctx
+		s.mu.Unlock()
+		if before != nil {
+			// Never two processes of one server at once: both may hold the same files.
+			<-before.over
+		}
+		r, tools, fail := s.launch(ctx, s.Settings())
+		s.mu.Lock()
+		if !st.again && s.life.state != Stopped {
+			s.settleLocked(st, r, tools, fail)
+			return
+		}
+		st.again = false
+		if r != nil {
+			s.mu.Unlock()
+			r.abandon()
+			s.mu.Lock()
+		}
+		if s.life.state == Stopped {
+			s.settleLocked(st, nil, nil, notSent(failure.Canceled, "the host is closing"))
+			return
 		}
 	}
-	r, tools, fail := s.launch()
-	s.mu.Lock()
-	s.start = nil
-	st.fail = fail
-	closed := s.status.State == Stopped
-	var listed bool
-	switch {
-	case fail != nil:
-		s.setLocked(Status{State: Failed, Failure: fail})
-	case closed:
-		st.fail = notSent(failure.Canceled, "the host is closing")
-	default:
-		s.run = r
-		listed = s.adoptLocked(tools)
-		s.limits = limits(s.set, r.desc.DefaultTimeout)
-		s.setLocked(r.statusLocked())
-	}
-	s.mu.Unlock()
-	if closed && r != nil {
-		r.abandon()
-	}
-	s.tell()
-	if listed && s.env.Listed != nil {
-		s.env.Listed(s.set.Name)
-	}
-	close(st.done)
-	if st.fail != nil {
-		s.env.Log.Warn("server did not start", "server", s.set.Name, "error", st.fail)
-		return
-	}
-	// From here on the run is watched until its process ends.
-	s.wg.Go(func() { s.attend(r) })
 }
 
-// launch takes a server from its entry in mcp.toml to its first list of tools.
-// On failure nothing is left running.
-func (s *Server) launch() (*run, []*catalog.Tool, *Failure) {
-	path, err := s.pluginFile()
+// settleLocked publishes how a start ended, lets go of the lock, and stays for
+// what the start has made necessary.
+func (s *Server) settleLocked(st *start, r *run, tools []*catalog.Tool, fail *Failure) {
+	s.start, st.fail = nil, fail
+	var listed bool
+	if fail != nil {
+		s.onLocked(startFailed, fail)
+	} else {
+		s.run, s.used = r, time.Now()
+		s.own.Store(int64(r.desc.DefaultTimeout))
+		listed = s.adoptLocked(tools)
+		s.onLocked(cameUp, nil)
+		s.healthLocked(r)
+		// From here on the run is watched until its process ends.
+		s.wg.Go(func() { s.attend(r) })
+	}
+	state := s.life.state
+	s.mu.Unlock()
+	st.cancel()
+	s.tell()
+	if listed && s.env.Listed != nil {
+		s.env.Listed(s.name)
+	}
+	close(st.done)
+	if fail != nil && state != Stopped {
+		s.env.Log.Warn("server did not start", "server", s.name, "error", fail)
+		s.startAgain()
+	}
+}
+
+// startAgain starts a server that is backing off, when its time has come and
+// nothing else has started or stopped it.
+func (s *Server) startAgain() {
+	s.mu.Lock()
+	for s.life.state == BackingOff {
+		if wait, _ := s.life.hold(time.Now()); wait > 0 {
+			if s.sleepLocked(s.ctx, wait) != nil {
+				return
+			}
+			continue
+		}
+		s.beginLocked()
+	}
+	s.mu.Unlock()
+	s.tell()
+}
+
+// launchAdapter takes a server from its entry in mcp.toml to its first list of
+// tools. On failure nothing is left running.
+func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, []*catalog.Tool, *Failure) {
+	path, err := s.pluginFile(ctx, set)
 	if err != nil {
 		return nil, nil, AsFailure(err)
 	}
-	desc, err := s.env.Describer.Describe(s.ctx, path, launch.ShortEnv(s.env.Environ))
+	desc, err := s.env.Describer.Describe(ctx, path, launch.ShortEnv(s.env.Environ))
 	if err != nil {
 		f := AsFailure(err)
 		if f.Class == failure.InvalidResult {
@@ -93,52 +126,63 @@ func (s *Server) launch() (*run, []*catalog.Tool, *Failure) {
 		}
 		return nil, nil, f
 	}
-	limit := s.startTimeout(desc)
-	ctx, cancel := context.WithTimeout(s.ctx, limit)
+	limit := startTimeout(set, desc)
+	parent := ctx
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	failed := func(f *Failure) (*run, []*catalog.Tool, *Failure) {
+		return nil, nil, startFailure(parent, ctx, set, limit, f)
+	}
 	// Resolving may run a user's !command, so it is part of the start's time.
-	settings, err := s.resolve(ctx, desc)
+	settings, err := s.resolve(ctx, set, desc)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, nil, s.startFailure(ctx, limit, AsFailure(err))
+		return failed(AsFailure(err))
 	case err != nil:
 		f := misconfigured(err)
 		// Whoever prints a failure says which server it concerns.
-		f.Message = strings.TrimPrefix(f.Message, s.set.Name+": ")
+		f.Message = strings.TrimPrefix(f.Message, s.name+": ")
 		return nil, nil, f
+	}
+	if s.env.Turn != nil && settings.url != "" {
+		done, err := s.env.Turn(ctx, settings.url)
+		if err != nil {
+			return failed(waitFailure(ctx, "another server is still starting with the same url"))
+		}
+		defer done()
 	}
 	log := openLog(s.LogFile(), s.env.Log)
 	reattach := variable(s.env.Environ, reattachEnv)
 	proc, err := launch.Start(ctx, launch.Spec{
-		Path: path, Name: s.set.Name, Env: settings.env, Dir: s.set.Dir, StartTimeout: limit,
+		Path: path, Name: s.name, Env: settings.env, Dir: set.Dir, StartTimeout: limit,
 		OnStderr: log.line, Reattach: reattach,
 	})
 	if err != nil {
 		log.close()
-		return nil, nil, s.startFailure(ctx, limit, AsFailure(err))
+		return failed(AsFailure(err))
 	}
-	r := newRun(s, proc, desc, log)
-	r.debugged = gjson.Get(reattach, s.set.Name).Exists()
+	r := newRun(s, proc, proc.Adapter(), desc, log)
+	r.debugged = gjson.Get(reattach, s.name).Exists()
 	tools, fail := r.open(ctx, settings.config)
 	if fail != nil {
 		if fail.StderrTail == nil {
 			fail.StderrTail = plainLines(proc.Tail())
 		}
 		r.abandon()
-		return nil, nil, s.startFailure(ctx, limit, fail)
+		return failed(fail)
 	}
 	return r, tools, nil
 }
 
 // pluginFile finds the plugin's file. Of the entry only the plugin's path is
 // resolved for that: no !command runs for a plugin that is not there.
-func (s *Server) pluginFile() (string, error) {
-	only := config.Server{Name: s.set.Name, File: s.set.File, Line: s.set.Line, Dir: s.set.Dir, Plugin: s.Plugin()}
-	res, err := only.Resolve(s.ctx, s.env.Resolver)
+func (s *Server) pluginFile(ctx context.Context, set *config.Server) (string, error) {
+	only := config.Server{Name: s.name, File: set.File, Line: set.Line, Dir: set.Dir, Plugin: PluginName(set)}
+	res, err := only.Resolve(ctx, s.env.Resolver)
 	if err != nil {
 		return "", misconfigured(err)
 	}
-	path, err := s.env.Plugins.Find(res.Plugin, s.set.Dir)
+	path, err := s.env.Plugins.Find(res.Plugin, set.Dir)
 	if err != nil {
 		return "", notSent(failure.ConnectionRefused, "%w", err)
 	}
@@ -155,10 +199,10 @@ func variable(environ []string, name string) string {
 	return ""
 }
 
-func (s *Server) startTimeout(desc *describe.Description) time.Duration {
+func startTimeout(set *config.Server, desc *describe.Description) time.Duration {
 	switch {
-	case s.set.StartTimeout > 0:
-		return s.set.StartTimeout
+	case set.StartTimeout > 0:
+		return set.StartTimeout
 	case desc.DefaultStartTimeout > 0:
 		return desc.DefaultStartTimeout
 	default:
@@ -167,15 +211,16 @@ func (s *Server) startTimeout(desc *describe.Description) time.Duration {
 }
 
 // startFailure words a failed start. Whatever step was under way when the time
-// was up, f, it is the start's time that ran out.
-func (s *Server) startFailure(ctx context.Context, limit time.Duration, f *Failure) *Failure {
+// was up, f, it is the start's time that ran out; parent ends when nobody wants
+// this start any more.
+func startFailure(parent, ctx context.Context, set *config.Server, limit time.Duration, f *Failure) *Failure {
 	f.Delivery = failure.NotSent
 	switch {
 	case ctx.Err() == context.DeadlineExceeded:
 		f.Class = failure.Timeout
 		f.Message = fmt.Sprintf("not ready within its start_timeout of %s; a package runner may still be downloading, "+
-			"so try again or raise start_timeout (%s:%d): %s", limit, s.set.File, s.set.Line, f.Message)
-	case s.ctx.Err() != nil:
+			"so try again or raise start_timeout (%s:%d): %s", limit, set.File, set.Line, f.Message)
+	case parent.Err() != nil:
 		f.Class, f.Message = failure.Canceled, "canceled while starting"
 	}
 	return f
@@ -188,7 +233,7 @@ func (r *run) open(ctx context.Context, config []byte) ([]*catalog.Tool, *Failur
 		return nil, AsFailure(err)
 	}
 	_, err := r.client.Configure(ctx, &adapterpb.ConfigureRequest{
-		Server: r.server.set.Name, Config: config, HostVersion: r.server.env.Version,
+		Server: r.server.name, Config: config, HostVersion: r.server.env.Version,
 	})
 	if err != nil {
 		f := r.fail(ctx, err, false)

@@ -44,7 +44,7 @@ func TestStartFailures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, st := open(t, c.body)
-			err := s.Ready(patient(t))
+			err := s.Ready(patient(t), 0)
 			if err == nil {
 				t.Fatal("it started")
 			}
@@ -72,7 +72,7 @@ func TestStartIsShared(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if err := s.Ready(patient(t)); err != nil {
+			if err := s.Ready(patient(t), 0); err != nil {
 				t.Error(err)
 			}
 		})
@@ -87,7 +87,7 @@ func TestStartOutlivesWhoGaveUp(t *testing.T) {
 	s, st := open(t, fault("slow=300ms"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if f := AsFailure(s.Ready(ctx)); f.Class != failure.Canceled || f.Delivery != failure.NotSent {
+	if f := AsFailure(s.Ready(ctx, 0)); f.Class != failure.Canceled || f.Delivery != failure.NotSent {
 		t.Errorf("%+v", f)
 	}
 	st.await(t, Ready)
@@ -96,7 +96,7 @@ func TestStartOutlivesWhoGaveUp(t *testing.T) {
 func TestCloseDuringAStart(t *testing.T) {
 	s, st := open(t, "plugin = \"testadapter\"\nenv = { FAULT = \"nohandshake\" }\n")
 	ended := make(chan error, 1)
-	go func() { ended <- s.Ready(t.Context()) }()
+	go func() { ended <- s.Ready(t.Context(), 0) }()
 	st.await(t, Starting)
 	if err := s.Close(patient(t)); err != nil {
 		t.Error(err)
@@ -104,7 +104,7 @@ func TestCloseDuringAStart(t *testing.T) {
 	if f := AsFailure(<-ended); f.Class != failure.Canceled {
 		t.Errorf("%+v", f)
 	}
-	if err := s.Ready(t.Context()); err == nil {
+	if err := s.Ready(t.Context(), 0); err == nil {
 		t.Error("a closed server started")
 	}
 	if err := s.Close(patient(t)); err != nil {
@@ -115,7 +115,7 @@ func TestCloseDuringAStart(t *testing.T) {
 func TestFailedStartIsNotFinal(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := open(t, "command = \"sh\"\nargs = [\"-c\", \"test -e "+dir+"/go && exec $BUILT/faultserver; exit 5\"]\n")
-	if err := s.Ready(patient(t)); err == nil {
+	if err := s.Ready(patient(t), 0); err == nil {
 		t.Fatal("it started")
 	}
 	if err := os.WriteFile(dir+"/go", nil, 0o600); err != nil {
@@ -137,7 +137,7 @@ func TestLimits(t *testing.T) {
 		{"timeout = \"5s\"\nmax_timeout = \"9s\"\n", 0, 5 * time.Second, 9 * time.Second},
 	} {
 		s, _ := open(t, plainAdapter+c.body)
-		if l := limits(s.set, c.own); l.Timeout != c.timeout || l.MaxTimeout != c.max {
+		if l := limits(s.Settings(), c.own); l.Timeout != c.timeout || l.MaxTimeout != c.max {
 			t.Errorf("%q own %v: %+v", c.body, c.own, l)
 		}
 	}
@@ -163,7 +163,7 @@ func TestFilesThatAreNoPlugins(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, _ := open(t, "plugin = \""+dir+"/collet-plugin-x\"\n")
-			err := s.Ready(patient(t))
+			err := s.Ready(patient(t), 0)
 			if err == nil {
 				t.Fatal("it started")
 			}
@@ -178,7 +178,7 @@ func TestPluginPathIsExpanded(t *testing.T) {
 	s, _ := open(t, "plugin = \"${BUILT}/collet-plugin-hello\"\n")
 	mustStart(t, s)
 	s, _ = open(t, "plugin = \"${NOBODY}/collet-plugin-hello\"\n")
-	if f := AsFailure(s.Ready(patient(t))); !f.Misconfigured || !strings.Contains(f.Message, "NOBODY is not set") {
+	if f := AsFailure(s.Ready(patient(t), 0)); !f.Misconfigured || !strings.Contains(f.Message, "NOBODY is not set") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -193,12 +193,12 @@ func TestValueCommandThatHangs(t *testing.T) {
 	}
 	const body = "plugin = \"hello\"\nenv = { TOKEN = \"!hang\" }\n"
 	s, _ := open(t, body+"start_timeout = \"1s\"\n", hang)
-	if f := AsFailure(s.Ready(patient(t))); f.Class != failure.Timeout || f.Misconfigured || !strings.Contains(f.Message, "TOKEN") {
+	if f := AsFailure(s.Ready(patient(t), 0)); f.Class != failure.Timeout || f.Misconfigured || !strings.Contains(f.Message, "TOKEN") {
 		t.Errorf("%+v", f)
 	}
 	s, st := open(t, body, hang)
 	ended := make(chan error, 1)
-	go func() { ended <- s.Ready(t.Context()) }()
+	go func() { ended <- s.Ready(t.Context(), 0) }()
 	st.await(t, Starting)
 	if err := s.Close(patient(t)); err != nil {
 		t.Error(err)
