@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -23,9 +24,10 @@ func (l *httpLink) roundTrip(ctx context.Context, method string, header http.Hea
 		r := l.template.WithContext(ctx)
 		r.Method, r.URL, r.Host, r.Header = method, at, at.Host, header
 		if o != nil {
-			r.ContentLength = int64(len(o.message))
-			r.Body = &upload{box: l.out, o: o}
-			r.GetBody = func() (io.ReadCloser, error) { return &upload{box: l.out, o: o}, nil }
+			b := bytes.TrimSuffix(o.message, []byte("\n"))
+			r.ContentLength = int64(len(b))
+			r.Body = &upload{box: l.out, o: o, rest: b}
+			r.GetBody = func() (io.ReadCloser, error) { return &upload{box: l.out, o: o, rest: b}, nil }
 		}
 		resp, err := l.transport.RoundTrip(r)
 		if err != nil {

@@ -123,18 +123,18 @@ func (b *outbox) begin(o *outgoing) bool {
 // byte, so until the transport takes that one the message can be withdrawn, and
 // then never goes out as a whole.
 type upload struct {
-	box *outbox
-	o   *outgoing
-	off int
+	box  *outbox
+	o    *outgoing
+	rest []byte
 }
 
 // Read implements io.Reader.
 func (u *upload) Read(p []byte) (int, error) {
-	if u.off == len(u.o.message) {
+	if len(u.rest) == 0 {
 		return 0, io.EOF
 	}
-	n := copy(p, u.o.message[u.off:])
-	if u.off += n; u.off == len(u.o.message) && !u.box.begin(u.o) {
+	n := copy(p, u.rest)
+	if u.rest = u.rest[n:]; len(u.rest) == 0 && !u.box.begin(u.o) {
 		return 0, errors.New("the message was withdrawn")
 	}
 	return n, nil
