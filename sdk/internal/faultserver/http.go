@@ -149,12 +149,16 @@ func plain(value string) string {
 
 // legacy serves one message of the initialize era within its session.
 func (w *web) legacy(x *exchange) {
+	if x.m.Method == "server/discover" && w.s.hooked(x.m.Method) {
+		w.dispatch(x)
+		return
+	}
 	switch {
 	case x.m.Method == "initialize":
 		if !w.s.faults["nosession"] {
 			x.rw.Header().Set(sessionHeader, w.open())
 		}
-	case w.s.faults["nosession"], x.m.Method == "server/discover" && w.s.hooked(x.m.Method):
+	case w.s.faults["nosession"]:
 	case x.session() == "":
 		x.refuse(http.StatusBadRequest, -32000, "Bad Request: Server not initialized")
 		return
