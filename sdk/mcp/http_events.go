@@ -27,10 +27,15 @@ const (
 func (x *exchange) events(resp *http.Response) *failure.Failure {
 	body := resp.Body
 	defer func() { body.Close() }()
+	var (
+		id    string
+		retry time.Duration
+	)
 	for {
 		s := newSSEReader(body, wire.MaxLine)
+		s.lastID, s.retry = id, retry
 		err := x.stretch(s, resp.ProtoMajor >= 2)
-		id, retry := s.lastID, s.retry
+		id, retry = s.lastID, s.retry
 		s.release()
 		if x.answered() {
 			return nil

@@ -37,8 +37,6 @@ type sseReader struct {
 	// none.
 	lastID string
 	retry  time.Duration
-	// heard says that an event came, if only one without data.
-	heard bool
 
 	buf  *[sseBuffer]byte
 	rest []byte // of buf, not read yet
@@ -247,7 +245,6 @@ func (s *sseReader) endLine() (e sseEvent, ok bool) {
 				s.retry = time.Duration(ms) * time.Millisecond
 			}
 		}
-		s.heard = true
 	}
 	s.newLine()
 	return e, false
