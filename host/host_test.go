@@ -89,7 +89,7 @@ plugin = "hello"
 func TestUnknownNames(t *testing.T) {
 	h := open(t, helloToml)
 	for tool, want := range map[string]string{
-		"hello/gret": "did you mean greet?",
+		"hello/gret": "did you mean hello/greet?",
 		"helo/greet": "did you mean hello?",
 		"greet":      "SERVER/TOOL",
 	} {

@@ -19,6 +19,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/cli/argument"
 	"github.com/collet-dev/collet/host/internal/cli/content"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/name"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -206,27 +207,57 @@ func (opts *toolsCallOptions) call(ctx context.Context, h caller, words []argume
 		spinner = opts.Streams.Spin(opts.Tool)
 	}
 	defer spinner.Stop()
+	var doubts []string
 	if len(words) > 0 {
 		t, err := h.Tool(ctx, opts.Tool)
 		if err != nil {
 			return nil, err
 		}
+		doubts = misnamed(t.InputSchema, words)
 		var problems []failure.Problem
 		if arguments, problems = argument.Object(t.InputSchema, words); problems != nil {
-			return nil, opts.misspelled(problems)
+			return nil, opts.misspelled(problems, doubts)
 		}
 	}
-	return h.Call(ctx, host.Request{
+	res, err := h.Call(ctx, host.Request{
 		Tool: opts.Tool, Arguments: arguments, Caller: host.CLI, Timeout: opts.Timeout, Retry: host.Retry(opts.Retry),
 		OnProgress: func(p host.Progress) { spinner.Status(progressText(p)) },
 	})
+	var fail *host.Failure
+	switch {
+	case err == nil:
+		res.Notices = append(doubts, res.Notices...)
+	case errors.As(err, &fail) && !slices.ContainsFunc(fail.Problems, func(p failure.Problem) bool { return p.Rule == "additionalProperties" }):
+		// Where the schema forbids other names, the host has said it.
+		fail.Notices = append(doubts, fail.Notices...)
+	}
+	return res, err
+}
+
+// misnamed tells of names that the tool does not declare but nearly does. Most
+// schemas allow any name, so that the call goes on.
+func misnamed(inputSchema json.RawMessage, words []argument.Word) []string {
+	strange := argument.Undeclared(inputSchema, words)
+	if len(strange) == 0 {
+		return nil
+	}
+	var declared, doubts []string
+	for _, p := range argument.Parameters(inputSchema) {
+		declared = append(declared, p.Name)
+	}
+	for _, key := range strange {
+		if near := name.Near(key, declared, 1); len(near) > 0 {
+			doubts = append(doubts, fmt.Sprintf("the tool declares no argument %q; did you mean %q?", key, near[0]))
+		}
+	}
+	return doubts
 }
 
 // misspelled is the failure of words that no value of the schema's types can be
 // made of; it is the same failure that the host has for arguments it refuses.
-func (opts *toolsCallOptions) misspelled(problems []failure.Problem) error {
+func (opts *toolsCallOptions) misspelled(problems []failure.Problem, doubts []string) error {
 	server, tool, _ := strings.Cut(opts.Tool, "/")
-	f := &host.Failure{Server: server, Tool: tool}
+	f := &host.Failure{Server: server, Tool: tool, Notices: doubts}
 	lines := make([]string, 0, len(problems))
 	for _, p := range problems {
 		lines = append(lines, fmt.Sprintf("%s: %s (%s)", p.Path, p.Message, p.Rule))

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -85,6 +87,46 @@ func TestMisspelledArgumentsAreNotSent(t *testing.T) {
 	for _, part := range []string{"collet: s/t: ", `/n: "000123" is no integer (type)`, `/b: "yes" is no boolean (type)`} {
 		if !strings.Contains(c.err.String(), part) {
 			t.Errorf("stderr lacks %q: %s", part, c.err.String())
+		}
+	}
+}
+
+func TestMisnamedArgument(t *testing.T) {
+	const doubt = `the tool declares no argument "titel"; did you mean "title"?`
+	open := json.RawMessage(`{"properties":{"title":{"type":"string"},"n":{"type":"integer"}}}`)
+	h := answer(`{"content":[]}`)
+	h.tool = &host.Tool{InputSchema: open}
+	c := command{host: h}
+	if code := c.run(t, "tools", "call", "s/t", "titel=x", "zzz=1", "--config", "x"); code != 0 || c.err.String() != "collet: note: "+doubt+"\n" {
+		t.Errorf("an open schema: exit code %d, stderr %q", code, c.err.String())
+	}
+	c = command{host: h}
+	h.result.Notices = nil
+	c.run(t, "tools", "call", "s/t", "titel=x", "--json", "--config", "x")
+	if got := gjson.Get(c.out.String(), "notices").Raw; got != `["the tool declares no argument \"titel\"; did you mean \"title\"?"]` {
+		t.Errorf("--json: notices %s", got)
+	}
+	c = command{host: h}
+	if c.run(t, "tools", "call", "s/t", "titel=x", "n=x", "--config", "x"); !strings.Contains(c.err.String(), "note: "+doubt) {
+		t.Errorf("beside another fault: %s", c.err.String())
+	}
+	c = command{host: &fakeHost{tool: h.tool, err: failed(failure.InvalidArguments)}}
+	if c.run(t, "tools", "call", "s/t", "titel=x", "--config", "x"); !strings.Contains(c.err.String(), "note: "+doubt) {
+		t.Errorf("beside a refusal: %s", c.err.String())
+	}
+	said := failed(failure.InvalidArguments)
+	said.Problems = []failure.Problem{{Path: "/titel", Rule: "additionalProperties", Message: "m"}}
+	c = command{host: &fakeHost{tool: h.tool, err: said}}
+	if c.run(t, "tools", "call", "s/t", "titel=x", "--config", "x"); strings.Contains(c.err.String(), doubt) {
+		t.Errorf("told twice: %s", c.err.String())
+	}
+	for _, free := range []string{`{}`, `{"properties":{"title":{}},"additionalProperties":{"type":"string"}}`, `{"properties":{"title":{}},"patternProperties":{"t.*":{}}}`,
+		`{"properties":{"title":{}},"anyOf":[{"properties":{"titel":{}}}]}`} {
+		h := answer(`{"content":[]}`)
+		h.tool = &host.Tool{InputSchema: json.RawMessage(free)}
+		c := command{host: h}
+		if c.run(t, "tools", "call", "s/t", "titel=x", "--config", "x"); c.err.Len() > 0 {
+			t.Errorf("%s: %s", free, c.err.String())
 		}
 	}
 }

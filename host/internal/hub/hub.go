@@ -97,10 +97,14 @@ func (h *Hub) Find(ctx context.Context, canonical string) (*catalog.Tool, *serve
 			names = append(names, t.Name)
 		}
 	}
-	if w, ok := s.Withdrawn(tn); ok && !hidden(w.Tool) {
-		return nil, s, notFound("%s", withdrawn(w, suggest(tn, names)))
+	near := name.Near(tn, names, maxNear)
+	for i, n := range near {
+		near[i] = name.Join(sn, n) // as it can be copied to the next command
 	}
-	return nil, s, notFound("no such tool%s", suggest(tn, names))
+	if w, ok := s.Withdrawn(tn); ok && !hidden(w.Tool) {
+		return nil, s, notFound("%s", withdrawn(w, ask(near)))
+	}
+	return nil, s, notFound("no such tool%s", ask(near))
 }
 
 // maxQuoted is how much of a withdrawn tool's description helps to find another.
@@ -150,8 +154,9 @@ func (h *Hub) suggestServer(n string) string {
 // maxNear bounds how many similar names an error offers.
 const maxNear = 3
 
-func suggest(want string, have []string) string {
-	near := name.Near(want, have, maxNear)
+func suggest(want string, have []string) string { return ask(name.Near(want, have, maxNear)) }
+
+func ask(near []string) string {
 	if len(near) == 0 {
 		return ""
 	}

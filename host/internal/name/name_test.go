@@ -134,6 +134,11 @@ func TestNear(t *testing.T) {
 			t.Errorf("Near(%q, %d) = %q; want %q", c.want, c.max, got, c.names)
 		}
 	}
+	for want, name := range map[string]string{"nmae": "name", "naem": "name", "anme": "name", "nmea": "", "emna": "", "ba": "ab", "größe": "größe", "größ": "größe", "gröeß": "größe"} {
+		if got := strings.Join(Near(want, []string{"name", "ab", "größe"}, 1), " "); got != name {
+			t.Errorf("Near(%q) = %q; want %q", want, got, name)
+		}
+	}
 	if got := strings.Join(Near("ab", []string{"ad", "ac", "b", "xyz"}, 9), " "); got != "ac ad b" {
 		t.Errorf("ties are not in alphabetical order: %q", got)
 	}

@@ -16,7 +16,7 @@ const maxNear = 256
 // Near returns the names of have that want was probably meant to be: at most max,
 // nearest first, ties in alphabetical order, each once. A name is near when it
 // differs in at most a third of want's characters (case and "-" against "_" do
-// not count), or when one holds the other. It returns nil when none is.
+// not count, and two neighbours that changed places count once), or when one holds the other. It returns nil when none is.
 func Near(want string, have []string, max int) []string {
 	if max <= 0 || want == "" || len(want) > maxNear {
 		return nil
@@ -42,7 +42,11 @@ func Near(want string, have []string, max int) []string {
 			gap = -gap
 		}
 		if gap <= limit {
-			if d := levenshtein.ComputeDistance(folded, f); d <= limit {
+			d := levenshtein.ComputeDistance(folded, f)
+			if d == 2 && swapped(folded, f) {
+				d = 1
+			}
+			if d <= limit {
 				near = append(near, candidate{n, d})
 				continue
 			}
@@ -61,4 +65,19 @@ func Near(want string, have []string, max int) []string {
 		names = append(names, c.name)
 	}
 	return names
+}
+
+// swapped says whether a and b differ in two neighbours that changed places,
+// the commonest slip of all.
+func swapped(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range len(x) - 1 {
+		if x[i] != y[i] {
+			return x[i] == y[i+1] && x[i+1] == y[i] && slices.Equal(x[i+2:], y[i+2:])
+		}
+	}
+	return false
 }

@@ -3,6 +3,7 @@ package argument
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -49,6 +50,22 @@ func Parameters(inputSchema json.RawMessage) []Parameter {
 		list = append(list, p)
 	})
 	return list
+}
+
+// Undeclared lists the keys of words that the schema declares nowhere, each once.
+// It is none of them where the schema has rules for names it does not know.
+func Undeclared(inputSchema json.RawMessage, words []Word) []string {
+	top := parse(inputSchema)
+	if top.part.Get("patternProperties").Exists() || top.part.Get("additionalProperties").IsObject() {
+		return nil
+	}
+	var keys []string
+	for _, w := range words {
+		if _, ok := top.declared(w.Key, 0); !ok && !slices.Contains(keys, w.Key) {
+			keys = append(keys, w.Key)
+		}
+	}
+	return keys
 }
 
 // each visits the declared members, those behind references and allOf included.
