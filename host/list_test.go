@@ -226,7 +226,7 @@ func TestPluginDirThatCannotBeExpanded(t *testing.T) {
 }
 
 // Values come from the host's environment and from commands, and a command that
-// fails keeps what it printed to itself.
+// fails tells the beginning of its stderr, but keeps its stdout to itself.
 func TestValuesOfTheConfiguration(t *testing.T) {
 	opt := options(t, `
 [servers.hello]
@@ -234,7 +234,7 @@ plugin = "hello"
 config = { greeting = "!echo \"$WHO\"; echo" }
 [servers.fails]
 plugin = "hello"
-config = { greeting = "!echo s3cret; echo s3cret >&2; exit 3" }
+config = { greeting = "!echo s3cret; printf 'no such entry\\nline 2\\n\\tline 3\\nline 4\\n' >&2; exit 3" }
 [servers.floods]
 plugin = "hello"
 config = { greeting = "!head -c 100000 /dev/zero" }
@@ -257,12 +257,12 @@ start_timeout = "1s"
 		class         failure.Class
 		misconfigured bool
 	}{
-		"fails":  {"exit status 3", failure.InvalidArguments, true},
+		"fails":  {"exit status 3: no such entry; line 2; line 3", failure.InvalidArguments, true},
 		"floods": {"more than 65536 bytes", failure.InvalidArguments, true},
 		"hangs":  {"start_timeout of 1s", failure.Timeout, false},
 	} {
 		f := mustFail(t, h, host.Request{Tool: server + "/greet", Arguments: json.RawMessage(`{"name":"x"}`)})
-		if f.Class != c.class || f.Misconfigured != c.misconfigured || !strings.Contains(f.Message, c.says) || strings.Contains(f.Message, "s3cret") {
+		if f.Class != c.class || f.Misconfigured != c.misconfigured || !strings.Contains(f.Message, c.says) || strings.Contains(f.Message, "s3cret") || strings.Contains(f.Message, "line 4") {
 			t.Errorf("%s: %v misconfigured=%v %s", server, f.Class, f.Misconfigured, f.Message)
 		}
 	}

@@ -6,11 +6,12 @@ import (
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
 )
 
-// envelope is the --json answer of a call: exactly one of result and failure is
-// there, the result byte for byte as it was received.
+// envelope is the --json answer of a call, and of every command that fails:
+// exactly one of result and failure is there, the result byte for byte as it was
+// received. tool is null where the command line names none.
 func envelope(tool string, res *host.Result, fail *host.Failure) []byte {
 	var o rawjson.Object
-	o.String("tool", tool)
+	o.OptionalString("tool", tool)
 	if fail != nil {
 		o.Bool("ok", false)
 		o.Raw("failure", failureJSON(fail))

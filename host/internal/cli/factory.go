@@ -10,6 +10,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
@@ -45,6 +46,8 @@ type Factory struct {
 
 	configFile, logLevel string
 	noColor              bool
+	homeless             error    // why there is no place for a host's files
+	told                 []string // the problems that open has told
 }
 
 // New returns the factory of the real command.
@@ -72,18 +75,26 @@ func (f *Factory) open(ctx context.Context) (openHost, error) {
 	}
 	unread := false
 	for _, p := range h.Problems() {
-		f.Streams.Note("collet: %s", problemText(p))
+		f.told = append(f.told, problemText(p))
 		unread = unread || p.Key == "" && p.Server == ""
 	}
 	// A file that was skipped whole is no configuration without servers.
 	if unread && len(h.Servers()) == 0 {
 		_ = h.Close() // it has started nothing
-		return nil, quiet(exitConfiguration)
+		return nil, exitf(exitConfiguration, "%s", strings.Join(f.told, "\ncollet: "))
+	}
+	for _, text := range f.told {
+		f.Streams.Note("collet: %s", text)
 	}
 	return h, nil
 }
 
+// openSilently is the one place where a host is opened: for completions too, so
+// it asks nobody anything.
 func (f *Factory) openSilently(ctx context.Context) (openHost, error) {
+	if f.homeless != nil {
+		return nil, exitf(exitConfiguration, "%v", f.homeless)
+	}
 	file := f.configFile
 	if file == "" {
 		file = f.Getenv("COLLET_CONFIG")

@@ -48,6 +48,7 @@ type command struct {
 	terminal         bool
 	out, err         bytes.Buffer
 	outBroken        error
+	homeless         error
 	options          host.Options
 	environmentValue string
 }
@@ -63,6 +64,7 @@ func (c *command) run(t *testing.T, args ...string) int {
 	}
 	getenv := func(string) string { return c.environmentValue }
 	f := New(streams, getenv, "test")
+	f.homeless = c.homeless
 	f.Open = func(_ context.Context, opt host.Options) (openHost, error) {
 		c.options = opt
 		return c.host, nil

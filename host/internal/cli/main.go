@@ -20,5 +20,7 @@ func Main(version string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return New(terminal.System(os.Getenv), os.Getenv, version).Run(ctx, os.Args[1:])
+	f := New(terminal.System(os.Getenv), os.Getenv, version)
+	f.homeless = ensureHome()
+	return f.Run(ctx, os.Args[1:])
 }

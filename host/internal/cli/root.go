@@ -2,14 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/collet-dev/collet/host"
 )
 
 // Run runs one command line, without the program's name, and returns its exit
@@ -21,28 +18,8 @@ func (f *Factory) Run(ctx context.Context, args []string) int {
 	root := newCmdRoot(f)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	f.report(cmd, err)
+	f.report(cmd, args, err)
 	return exitCode(err)
-}
-
-// report says on stderr why a command failed.
-func (f *Factory) report(cmd *cobra.Command, err error) {
-	var (
-		usage *usageError
-		exit  *exitError
-		fail  *host.Failure
-	)
-	switch {
-	case err == nil:
-	case err == context.Canceled: // who pressed Ctrl-C knows
-	case errors.As(err, &fail):
-		printFailure(f.Streams, fail)
-	case errors.As(err, &exit) && exit.message == "":
-	case errors.As(err, &usage):
-		f.Streams.Note("collet: %v\nRun '%s --help' for usage.", err, cmd.CommandPath())
-	default:
-		f.Streams.Note("collet: %v", err)
-	}
 }
 
 func newCmdRoot(f *Factory) *cobra.Command {
@@ -59,6 +36,7 @@ consent is missing; 6 timeout; 7 the result is invalid or over its budget;
 8 no such tool or server; 130 canceled.`
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.SetUsageFunc(usage)
 	root.SetIn(f.Streams.In)
 	root.SetOut(f.Streams.Out)
 	root.SetErr(f.Streams.Err)

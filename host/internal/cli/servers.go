@@ -116,7 +116,12 @@ func serversLogsRun(ctx context.Context, opts *serversLogsOptions) error {
 	if opts.Streams.OutTerminal {
 		out = terminal.Escaper(out)
 	}
-	if _, err := os.Stat(server.LogFile); errors.Is(err, fs.ErrNotExist) && !opts.Follow {
+	if server.LogFile == "" {
+		opts.Streams.Note("collet: %s is %s and has no log", server.Name, server.State)
+		return nil
+	}
+	info, err := os.Stat(server.LogFile)
+	if none := errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0; none && !opts.Follow {
 		opts.Streams.Note("collet: %s has not written anything yet", server.Name)
 		return nil
 	}

@@ -42,7 +42,7 @@ type toolsCallOptions struct {
 func newCmdToolsCall(f *Factory, runF func(context.Context, *toolsCallOptions) error) *cobra.Command {
 	opts := &toolsCallOptions{Streams: f.Streams, Host: f.open}
 	cmd := &cobra.Command{
-		Use:   "call SERVER/TOOL [key=value | key:=json | key=@file]...",
+		Use:   "call " + toolArgument + " [key=value | key:=json | key=@file]...",
 		Short: "Call one tool and print what it answers",
 		Long: `Call one tool and print what it answers.
 
@@ -123,13 +123,6 @@ func toolsCallRun(ctx context.Context, opts *toolsCallOptions) error {
 	defer h.Close()
 
 	res, err := opts.call(ctx, h, words, whole)
-	var fail *host.Failure
-	if errors.As(err, &fail) && opts.JSON {
-		if err := printJSON(opts.Streams, envelope(opts.Tool, nil, fail)); err != nil {
-			return err
-		}
-		return quiet(failureCode(fail))
-	}
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,16 +88,13 @@ func toolsListRun(ctx context.Context, opts *toolsListOptions) error {
 	spinner := opts.spin()
 	list, err := h.Tools(ctx, host.Query{Pattern: opts.Pattern, Exposure: only, Wait: opts.Wait, Refresh: opts.Refresh})
 	spinner.Stop()
-	switch {
-	case errors.Is(err, context.Canceled):
-		return err
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	if err := printTools(opts, list); err != nil {
 		return err
 	}
-	return quiet(tellServers(opts.Streams, opts.Pattern, list))
+	return quiet(opts.tellServers(list, len(h.Servers())))
 }
 
 func (opts *toolsListOptions) spin() *terminal.Spinner {
@@ -175,14 +172,22 @@ func firstLine(t *host.Tool) string {
 	return strings.TrimSpace(line)
 }
 
-// tellServers says on stderr whose tools are missing and returns the exit code.
-func tellServers(s *terminal.Streams, pattern string, list *host.Listing) int {
+// tellServers says on stderr whose tools are missing, and why there are none at
+// all, and returns the exit code. Of configured servers a list without a pattern
+// leaves out those that are disabled.
+func (opts *toolsListOptions) tellServers(list *host.Listing, configured int) int {
+	s := opts.Streams
 	if len(list.Servers) == 0 {
-		s.Note("collet: no servers are configured")
+		if configured > 0 {
+			s.Note("collet: no tools: every server is disabled")
+		} else {
+			s.Note("collet: no tools: no servers are configured")
+		}
 		return exitOK
 	}
 	var (
 		answered, disabled bool
+		missing            int
 		worst              = exitOK
 	)
 	for i := range list.Servers {
@@ -193,21 +198,51 @@ func tellServers(s *terminal.Streams, pattern string, list *host.Listing) int {
 		case server.Error == "":
 			answered = true
 		default:
-			s.Note("collet: %s: %s%s", server.Name, server.Error, serverAdvice(server))
+			if server.State != "misconfigured" { // that has been told with the file's problems
+				s.Note("collet: %s: %s%s", server.Name, server.Error, serverAdvice(server))
+			}
+			missing++
 			worst = worse(worst, serverCode(server))
 		}
 	}
+	if len(list.Tools) == 0 {
+		s.Note("collet: no tools%s", opts.whyNone(answered, missing))
+	}
 	switch {
-	case answered && len(list.Tools) == 0 && pattern != "":
-		s.Note("collet: no tool matches %s", pattern)
-	case !answered && worst == exitOK && disabled && pattern != "":
-		s.Note("collet: every server that %s can match is disabled", pattern)
+	case answered:
+		return exitOK
+	case disabled && worst == exitOK:
 		return exitNotFound
 	}
-	if answered {
-		return exitOK
-	}
 	return worst
+}
+
+// whyNone says why a list is empty.
+func (opts *toolsListOptions) whyNone(answered bool, missing int) string {
+	var why string
+	if answered && opts.Exposure != "" {
+		why = " have the exposure " + opts.Exposure
+	}
+	if opts.Pattern != "" {
+		if why != "" {
+			why += " and"
+		}
+		why += " match " + opts.Pattern
+	}
+	switch {
+	case !answered && missing == 0:
+		why += ": every such server is disabled"
+	case missing == 1:
+		why += ": a server is missing, see above"
+	case missing > 1:
+		why += fmt.Sprintf(": %d servers are missing, see above", missing)
+	case why == "":
+		why = ": the servers have none"
+		if opts.Exposure == "" {
+			why += ", or hide them all"
+		}
+	}
+	return why
 }
 
 // serverCode is the exit code of a server whose tools are missing.

@@ -25,7 +25,7 @@ type toolsShowOptions struct {
 func newCmdToolsShow(f *Factory, runF func(context.Context, *toolsShowOptions) error) *cobra.Command {
 	opts := &toolsShowOptions{Streams: f.Streams, Host: f.open}
 	cmd := &cobra.Command{
-		Use:     "show SERVER/TOOL",
+		Use:     "show " + toolArgument,
 		Short:   "Show one tool: what it does and which arguments it takes",
 		Example: "  collet tools show files/read_text_file",
 		Args:    exactly(1, "SERVER/TOOL"),

@@ -177,14 +177,16 @@ func TestListExitCodes(t *testing.T) {
 		want    int
 		lines   int // on stderr
 	}{
+		// One line for each server that is missing, but for a wrong entry, which the
+		// file's problems tell, and one that says that there are no tools.
 		{nil, 0, 1},
 		{[]host.Server{ready, late, dead, wrong}, 0, 3},
-		{[]host.Server{late}, 6, 1},
-		{[]host.Server{late, dead}, 4, 2},
-		{[]host.Server{auth, dead, late}, 5, 3},
+		{[]host.Server{late}, 6, 2},
+		{[]host.Server{late, dead}, 4, 3},
+		{[]host.Server{auth, dead, late}, 5, 4},
 		{[]host.Server{auth, wrong}, 3, 2},
-		{[]host.Server{off}, 0, 0},
-		{[]host.Server{off, dead}, 4, 1},
+		{[]host.Server{off}, 8, 1},
+		{[]host.Server{off, dead}, 4, 2},
 	} {
 		for _, extra := range []string{"--json=false", "--json"} {
 			c := command{host: &fakeHost{listing: host.Listing{Servers: test.servers}}}
@@ -194,6 +196,36 @@ func TestListExitCodes(t *testing.T) {
 			if n := strings.Count(c.err.String(), "\n"); n != test.lines {
 				t.Errorf("%v: %d lines on stderr: %s", test.servers, n, c.err.String())
 			}
+		}
+	}
+}
+
+func TestEmptyListSaysWhy(t *testing.T) {
+	ready := host.Server{Name: "a", State: "ready"}
+	dead := host.Server{Name: "c", State: "failed", Error: "gone"}
+	off := host.Server{Name: "f", State: "disabled"}
+	for _, test := range []struct {
+		args    []string
+		servers []host.Server
+		want    string
+	}{
+		{nil, nil, "no tools: no servers are configured"},
+		{nil, []host.Server{ready}, "no tools: the servers have none, or hide them all"},
+		{[]string{"--exposure", "hidden"}, []host.Server{ready}, "no tools have the exposure hidden"},
+		{[]string{"--exposure", "hidden", "a/x*"}, []host.Server{ready}, "no tools have the exposure hidden and match a/x*"},
+		{[]string{"a/x*"}, []host.Server{ready}, "no tools match a/x*"},
+		{[]string{"--exposure", "hidden"}, []host.Server{ready, dead}, "no tools have the exposure hidden: a server is missing, see above"},
+		{nil, []host.Server{dead, dead}, "no tools: 2 servers are missing, see above"},
+		{[]string{"f"}, []host.Server{off}, "no tools match f: every such server is disabled"},
+	} {
+		c := command{host: &fakeHost{listing: host.Listing{Servers: test.servers}}}
+		c.run(t, append([]string{"tools", "list", "--config", "x"}, test.args...)...)
+		lines := strings.Split(strings.TrimSpace(c.err.String()), "\n")
+		if last := lines[len(lines)-1]; last != "collet: "+test.want {
+			t.Errorf("%q: got %s, want %s", test.args, last, test.want)
+		}
+		if c.out.Len() > 0 {
+			t.Errorf("%q: stdout %s", test.args, c.out.String())
 		}
 	}
 }
