@@ -140,6 +140,7 @@ var allowed = map[string]map[string]string{
 		"sdk/failure":        "a plugin that is missing is a failure",
 		"sdk/launch":         "describing means running it",
 	},
+	"host/internal/reload": {},
 	"host/internal/schema": {
 		"host/internal/name": "near misses of a property's name",
 		"sdk/failure":        "what breaks a rule is a failure.Problem",
@@ -191,10 +192,11 @@ var restricted = map[string]struct {
 	"github.com/santhosh-tekuri/jsonschema": {
 		[]string{"host/internal/schema"}, "schemas of strangers are compiled within bounds, in one place",
 	},
-	"github.com/BurntSushi/toml": {[]string{"host/internal/config"}, "mcp.toml is read in one place"},
-	"github.com/spf13/cobra":     {[]string{"host/internal/cli/..."}, "commands are the CLI's"},
-	"golang.org/x/term":          {[]string{"host/internal/cli/..."}, "only the CLI knows of terminals"},
-	"github.com/adrg/xdg":        {[]string{"host", "host/internal/cli/..."}, "directories are decided at the edge and handed in"},
+	"github.com/BurntSushi/toml":   {[]string{"host/internal/config"}, "mcp.toml is read in one place"},
+	"github.com/spf13/cobra":       {[]string{"host/internal/cli/..."}, "commands are the CLI's"},
+	"golang.org/x/term":            {[]string{"host/internal/cli/..."}, "only the CLI knows of terminals"},
+	"github.com/fsnotify/fsnotify": {[]string{"host/internal/reload"}, "what it leaves open about directories and links is closed in one place"},
+	"github.com/adrg/xdg":          {[]string{"host", "host/internal/cli/..."}, "directories are decided at the edge and handed in"},
 }
 
 // pure packages reach none of these, not even through what they import.
