@@ -36,22 +36,50 @@ func open(_ context.Context, env *adapter.Env, cfg config) (adapter.Server, erro
 	switch {
 	case cfg.Command != "" && cfg.URL != "":
 		return nil, invalid("/url", "oneOf", "command and url exclude each other: a server is either started or reached")
-	case cfg.URL != "":
-		return nil, invalid("/url", "type", "url is not supported by this build yet: name a command instead")
-	case cfg.Command == "":
+	case cfg.Command == "" && cfg.URL == "":
 		return nil, invalid("/command", "required", "either command or url must say what the server is")
+	case cfg.URL != "":
+		return reach(env, cfg)
 	}
+	return run(env, cfg), nil
+}
+
+// run serves a server that is a process of its own.
+func run(env *adapter.Env, cfg config) adapter.Server {
 	cmd := mcp.Command{Path: cfg.Command, Args: cfg.Args, Env: environ(cfg.Env), Dir: cfg.Cwd}
 	return mcpadapter.New(env, mcpadapter.Options{
 		Connect: func(ctx context.Context, env *adapter.Env, opt mcp.Options) (mcpadapter.Upstream, error) {
-			opt.ClientInfo = mcp.ClientInfo{Name: "collet", Version: env.HostVersion}
-			c, err := mcp.Start(ctx, cmd, opt)
-			if err != nil {
-				return nil, err // and no nil *Client inside an interface
-			}
-			return c, nil
+			opt.ClientInfo = clientInfo(env)
+			return upstream(mcp.Start(ctx, cmd, opt))
+		},
+	})
+}
+
+// reach serves a server that runs elsewhere.
+func reach(env *adapter.Env, cfg config) (adapter.Server, error) {
+	at := mcp.Endpoint{URL: cfg.URL, Header: http.Header{}, CAFile: cfg.CAFile}
+	for name, value := range cfg.Headers {
+		at.Header.Set(name, value)
+	}
+	return mcpadapter.New(env, mcpadapter.Options{
+		Remote: true,
+		Connect: func(ctx context.Context, env *adapter.Env, opt mcp.Options) (mcpadapter.Upstream, error) {
+			opt.ClientInfo = clientInfo(env)
+			return upstream(mcp.Dial(ctx, at, opt))
 		},
 	}), nil
+}
+
+func clientInfo(env *adapter.Env) mcp.ClientInfo {
+	return mcp.ClientInfo{Name: "collet", Version: env.HostVersion}
+}
+
+// upstream keeps a nil *Client from becoming an interface that is not nil.
+func upstream(c *mcp.Client, err error) (mcpadapter.Upstream, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // environ is env as a process takes it, in a fixed order.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/tidwall/gjson"
@@ -22,6 +23,9 @@ func (s *server) Call(ctx context.Context, call *adapter.Call) (*adapter.Result,
 	if err != nil {
 		return nil, err
 	}
+	if s.news.stale(time.Now()) {
+		s.listAgain()
+	}
 	defer s.running.enter(call)()
 	opt := mcp.RequestOptions{
 		Meta:       orNil(call.Meta),
@@ -33,6 +37,7 @@ func (s *server) Call(ctx context.Context, call *adapter.Call) (*adapter.Result,
 	} else {
 		raw, err = up.Request(ctx, "tools/call", resumed(call), opt)
 	}
+	s.heard(up, err)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/collet-dev/collet/sdk/adapter"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -15,11 +16,13 @@ import (
 
 // fake is an upstream made of functions; nil ones answer an empty object.
 type fake struct {
-	info  mcp.ServerInfo
-	tools func(context.Context) ([]json.RawMessage, error)
-	call  func(ctx context.Context, tool string, args json.RawMessage, opt mcp.RequestOptions) (json.RawMessage, error)
-	other func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
-	close func(context.Context) error
+	info   mcp.ServerInfo
+	ttl    time.Duration
+	hasTTL bool
+	tools  func(context.Context) ([]json.RawMessage, error)
+	call   func(ctx context.Context, tool string, args json.RawMessage, opt mcp.RequestOptions) (json.RawMessage, error)
+	other  func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+	close  func(context.Context) error
 
 	once sync.Once
 	done chan struct{}
@@ -48,11 +51,12 @@ func (f *fake) Close(ctx context.Context) error {
 	return nil
 }
 
-func (f *fake) ListTools(ctx context.Context) ([]json.RawMessage, error) {
+func (f *fake) ReadTools(ctx context.Context) (mcp.ToolList, error) {
 	if f.tools == nil {
-		return nil, nil
+		return mcp.ToolList{}, nil
 	}
-	return f.tools(ctx)
+	tools, err := f.tools(ctx)
+	return mcp.ToolList{Tools: tools, TTL: f.ttl, HasTTL: f.hasTTL}, err
 }
 
 func (f *fake) CallTool(ctx context.Context, tool string, args json.RawMessage, opt mcp.RequestOptions) (json.RawMessage, error) {
@@ -122,15 +126,30 @@ func (r *recorder) wantStates(t *testing.T, want ...adapter.State) {
 	}
 }
 
+func (r *recorder) wantLast(t *testing.T, want adapter.State) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.states); n == 0 || r.states[n-1] != want {
+		t.Errorf("states %v, want the last to be %v", r.states, want)
+	}
+}
+
 func testEnv() *adapter.Env { return &adapter.Env{Server: "n", Log: slog.New(slog.DiscardHandler)} }
 
 // open makes a server whose n-th connection (from 0) comes from connect, and a
 // host that watches it. Both end with the test.
 func open(t *testing.T, connect func(ctx context.Context, n int) (Upstream, error)) (*server, *recorder) {
 	t.Helper()
+	return openAs(t, false, connect)
+}
+
+// openAs is open for an upstream that is remote, or not.
+func openAs(t *testing.T, remote bool, connect func(ctx context.Context, n int) (Upstream, error)) (*server, *recorder) {
+	t.Helper()
 	n := 0
 	r := &recorder{watching: make(chan struct{})}
-	s := New(testEnv(), Options{Connect: func(ctx context.Context, _ *adapter.Env, _ mcp.Options) (Upstream, error) {
+	s := New(testEnv(), Options{Remote: remote, Connect: func(ctx context.Context, _ *adapter.Env, _ mcp.Options) (Upstream, error) {
 		<-r.watching // so that the host sees every state
 		n++          // one attempt at a time is what the race detector checks here
 		return connect(ctx, n-1)

@@ -53,7 +53,9 @@ func (s *server) Forward(ctx context.Context, req *adapter.Request) (json.RawMes
 		f.Origin = failure.OriginUpstream
 		return nil, f
 	}
-	return up.Request(ctx, req.Method, orNil(req.Params), mcp.RequestOptions{
+	raw, err := up.Request(ctx, req.Method, orNil(req.Params), mcp.RequestOptions{
 		OnProgress: func(p mcp.Progress) { req.Progress(p.Done, p.Total, p.Message) },
 	})
+	s.heard(up, err)
+	return raw, err
 }

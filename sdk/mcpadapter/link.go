@@ -24,8 +24,9 @@ type observer interface {
 // link holds the one connection to the upstream and replaces it on demand: all
 // who need it while there is none share one attempt.
 type link struct {
-	dial func(context.Context) (Upstream, error)
-	to   observer
+	dial   func(context.Context) (Upstream, error)
+	remote bool // see Options.Remote
+	to     observer
 
 	base context.Context // ends with close
 	stop context.CancelFunc
@@ -45,8 +46,8 @@ type attempt struct {
 	err  *failure.Failure
 }
 
-func newLink(dial func(context.Context) (Upstream, error), to observer) *link {
-	l := &link{dial: dial, to: to}
+func newLink(dial func(context.Context) (Upstream, error), remote bool, to observer) *link {
+	l := &link{dial: dial, remote: remote, to: to}
 	l.base, l.stop = context.WithCancel(context.Background())
 	return l
 }
@@ -55,7 +56,7 @@ func newLink(dial func(context.Context) (Upstream, error), to observer) *link {
 func (l *link) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.begin()
+	l.begin(0)
 }
 
 // acquire returns the connection, making one when there is none. The error is a
@@ -68,11 +69,16 @@ func (l *link) acquire(ctx context.Context) (Upstream, error) {
 	}
 	a := l.attempt
 	if a == nil {
-		if f := l.refuse(); f != nil {
+		if l.closed {
+			l.mu.Unlock()
+			return nil, closing()
+		}
+		wait, f := l.ends.hold(ctx, time.Now())
+		if f != nil {
 			l.mu.Unlock()
 			return nil, f
 		}
-		a = l.begin()
+		a = l.begin(wait)
 	}
 	l.mu.Unlock()
 	select {
@@ -107,28 +113,23 @@ func (l *link) alive() Upstream {
 	}
 }
 
-// refuse says why there must be no attempt now, or nil. The caller holds mu.
-func (l *link) refuse() *failure.Failure {
-	if l.closed {
-		f := failure.New(failure.ConnectionRefused, failure.NotSent, "the adapter is closing")
-		f.Origin = failure.OriginAdapter
-		return f
-	}
-	return l.ends.refuse(time.Now())
-}
-
-// begin starts an attempt. The caller holds mu.
-func (l *link) begin() *attempt {
+// begin starts an attempt, after a pause. The caller holds mu.
+func (l *link) begin(pause time.Duration) *attempt {
 	a := &attempt{done: make(chan struct{})}
 	l.up, l.attempt = nil, a
-	l.to.connecting()
-	l.work.Go(func() { l.connect(a) })
+	if pause == 0 {
+		l.to.connecting()
+	}
+	l.work.Go(func() { l.connect(a, pause) })
 	return a
 }
 
 // connect carries out an attempt and, once connected, keeps watch until the
 // connection ends.
-func (l *link) connect(a *attempt) {
+func (l *link) connect(a *attempt, pause time.Duration) {
+	if pause > 0 {
+		l.rest(pause)
+	}
 	ctx, cancel := context.WithTimeout(l.base, connectTimeout)
 	up, err := l.dial(ctx)
 	cancel()
@@ -137,7 +138,7 @@ func (l *link) connect(a *attempt) {
 	l.attempt = nil
 	a.up, a.err = up, notConnected(err)
 	if a.err != nil {
-		l.ends.add(time.Now(), a.err)
+		l.over(0, a.err)
 		l.to.disconnected(a.err)
 	} else {
 		l.up = up
@@ -150,14 +151,34 @@ func (l *link) connect(a *attempt) {
 	}
 }
 
+// rest waits before an attempt, or until close.
+func (l *link) rest(pause time.Duration) {
+	select {
+	case <-time.After(pause):
+	case <-l.base.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.to.connecting()
+}
+
+// over takes note of an end or a failed attempt. To ask for a server that runs by
+// itself costs nothing, and only asking tells that it is back. The caller holds mu.
+func (l *link) over(lasted time.Duration, why *failure.Failure) {
+	if !l.remote {
+		l.ends.add(time.Now(), lasted, why)
+	}
+}
+
 // keep waits for the end of a connection and leaves nothing of it behind.
 func (l *link) keep(up Upstream) {
+	since := time.Now()
 	select {
 	case <-l.base.Done():
 	case <-up.Done():
 		why := ended(up.Err())
 		l.mu.Lock()
-		l.ends.add(time.Now(), why)
+		l.over(time.Since(since), why)
 		if l.up == up { // else there has been a newer attempt, with a state of its own
 			l.up = nil
 			l.to.disconnected(why)
@@ -186,6 +207,13 @@ func (l *link) close(ctx context.Context) error {
 	case <-ctx.Done():
 		return errors.New("close the upstream: it is still running; it ends with this process")
 	}
+}
+
+// closing is the failure of whoever comes too late.
+func closing() *failure.Failure {
+	f := failure.New(failure.ConnectionRefused, failure.NotSent, "the adapter is closing")
+	f.Origin = failure.OriginAdapter
+	return f
 }
 
 // stillConnecting is for who could not wait any longer.

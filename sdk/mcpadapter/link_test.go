@@ -158,27 +158,118 @@ func TestKeepsEnding(t *testing.T) {
 	})
 }
 
-// An end after a handshake counts like a failed one: servers crash late, too.
+// An end after a handshake counts like a failed one, however clean: some servers
+// end right after it.
 func TestEndsAfterTheHandshakeCount(t *testing.T) {
+	for name, why := range map[string]error{"crash": exited, "clean": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dials := 0
+				s, _ := open(t, func(context.Context, int) (Upstream, error) {
+					dials++
+					up := newFake()
+					up.tools = func(context.Context) ([]json.RawMessage, error) {
+						up.die(why)
+						return nil, exited
+					}
+					return up, nil
+				})
+				for range 20 {
+					if _, err := s.Tools(t.Context()); err == nil {
+						t.Fatal("a list of a server that ended")
+					}
+					synctest.Wait()
+				}
+				if dials != manyEnds {
+					t.Errorf("%d dials, want %d", dials, manyEnds)
+				}
+			})
+		})
+	}
+}
+
+// Each end doubles the pause before the next start, until a connection lasted.
+func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dials := 0
-		s, _ := open(t, func(context.Context, int) (Upstream, error) {
-			dials++
-			up := newFake()
-			up.tools = func(context.Context) ([]json.RawMessage, error) {
-				up.die(exited)
-				return nil, exited
-			}
+		var up *fake
+		began := time.Now()
+		var dialed []time.Duration
+		s, host := open(t, func(context.Context, int) (Upstream, error) {
+			dialed = append(dialed, time.Since(began))
+			up = newFake()
 			return up, nil
 		})
-		for range 20 {
-			if _, err := s.Tools(t.Context()); err == nil {
-				t.Fatal("a list of a server that ended")
+		call := func() {
+			t.Helper()
+			if _, err := s.Call(t.Context(), &adapter.Call{Tool: "x"}); err != nil {
+				t.Fatal(err)
 			}
+		}
+		call()
+		for _, want := range []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second} {
+			up.die(exited)
+			synctest.Wait()
+			began, dialed = time.Now(), nil
+			host.wantLast(t, adapter.Unavailable)
+			call()
+			if len(dialed) != 1 || dialed[0] != want {
+				t.Errorf("started after %v, want %v", dialed, want)
+			}
+		}
+		time.Sleep(steadyRun)
+		up.die(exited)
+		synctest.Wait()
+		began, dialed = time.Now(), nil
+		call()
+		if len(dialed) != 1 || dialed[0] != firstBackoff {
+			t.Errorf("after a steady run started after %v, want %v", dialed, firstBackoff)
+		}
+	})
+}
+
+// Whoever has no time for the pause learns at once why there is one.
+func TestNoTimeForBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := open(t, func(context.Context, int) (Upstream, error) { return nil, exited })
+		synctest.Wait()
+		began := time.Now()
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := s.Tools(short)
+		f := wantFailure(t, err, failure.ConnectionRefused, failure.NotSent)
+		if f.RetryAfter != firstBackoff || f.Message != "exit status 2; not tried again for 250ms" || time.Since(began) != 0 {
+			t.Errorf("after %s: %q, retry after %s", time.Since(began), f.Message, f.RetryAfter)
+		}
+	})
+}
+
+// To reach a server that runs by itself costs nothing, so every use tries.
+func TestRemoteIsAlwaysTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		dials := 0
+		var up *fake
+		s, _ := openAs(t, true, func(context.Context, int) (Upstream, error) {
+			if dials++; dials <= 30 {
+				return nil, exited
+			}
+			up = newFake()
+			return up, nil
+		})
+		synctest.Wait()
+		for range 29 {
+			_, err := s.Tools(t.Context())
+			wantFailure(t, err, failure.ConnectionRefused, failure.NotSent)
+		}
+		for range 30 {
+			if _, err := s.Tools(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			up.die(exited)
 			synctest.Wait()
 		}
-		if dials != manyEnds {
-			t.Errorf("%d dials, want %d", dials, manyEnds)
+		if dials != 60 || time.Since(began) != 0 {
+			t.Errorf("%d dials in %s, want 60 at once", dials, time.Since(began))
 		}
 	})
 }

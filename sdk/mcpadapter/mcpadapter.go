@@ -4,7 +4,7 @@
 // and changes, and connects again on demand after the upstream ended.
 //
 // It never repeats a call, never judges content, schemas or annotations, and
-// never connects again before somebody needs the server.
+// neither connects nor lists again before somebody needs the server.
 package mcpadapter
 
 import (
@@ -27,6 +27,10 @@ const (
 	closeTimeout = 1300 * time.Millisecond
 )
 
+// leastTTL is how long a list counts as fresh at least, whatever the upstream says:
+// some say 0 of every list, and a call must not cost a listing.
+const leastTTL = time.Minute
+
 // codeMethodNotFound is JSON-RPC 2.0 section 5.1.
 const codeMethodNotFound = -32601
 
@@ -34,7 +38,7 @@ const codeMethodNotFound = -32601
 // are called from any goroutine, and their errors are failures (package failure).
 type Upstream interface {
 	Server() mcp.ServerInfo
-	ListTools(ctx context.Context) ([]json.RawMessage, error)
+	ReadTools(ctx context.Context) (mcp.ToolList, error)
 	CallTool(ctx context.Context, tool string, arguments json.RawMessage, opt mcp.RequestOptions) (json.RawMessage, error)
 	Request(ctx context.Context, method string, params json.RawMessage, opt mcp.RequestOptions) (json.RawMessage, error)
 	// Done is closed when the connection has ended; Err then says why.
@@ -52,6 +56,10 @@ type Options struct {
 	// (notifications, stderr, log, times); Connect may fill in the rest, such as
 	// ClientInfo. An error that is a *failure.Failure is passed on as it is.
 	Connect func(ctx context.Context, env *adapter.Env, opt mcp.Options) (Upstream, error)
+	// Remote says that Connect starts nothing: it reaches a server that runs by
+	// itself. Then every use of an upstream that is gone connects at once, where one
+	// that has to be started is left alone for a while after each end.
+	Remote bool
 }
 
 // New returns a server that has begun to connect and does not wait for it. It
@@ -65,7 +73,7 @@ func New(env *adapter.Env, opt Options) adapter.Server {
 			OnStderr:       func(line []byte) { env.Log.Info(string(line), "from", "upstream") },
 			Log:            env.Log,
 		})
-	}, s)
+	}, opt.Remote, s)
 	s.link.work.Go(s.watchTools)
 	s.link.start()
 	return s
@@ -93,27 +101,35 @@ func (s *server) Tools(ctx context.Context) ([]adapter.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools, err := s.list(ctx, up)
+	l, err := s.list(ctx, up)
 	if err != nil {
 		return nil, err
 	}
-	s.news.listed(revision(tools))
-	return tools, nil
+	s.news.listed(l)
+	return l.tools, nil
+}
+
+// list is all tools of the upstream at one moment.
+type list struct {
+	tools    []adapter.Tool
+	revision string
+	due      time.Time // when it is due again, by the upstream's word; zero is never
 }
 
 // list asks for all tools. Servers without any need not know the method, and
 // servers that have some need not declare it, so only asking tells.
-func (s *server) list(ctx context.Context, up Upstream) ([]adapter.Tool, error) {
-	raw, err := up.ListTools(ctx)
+func (s *server) list(ctx context.Context, up Upstream) (*list, error) {
+	got, err := up.ReadTools(ctx)
+	s.heard(up, err)
 	if err != nil {
 		f := failure.Classify(err)
 		if f.UpstreamCode == codeMethodNotFound && !gjson.GetBytes(up.Server().Capabilities, "tools").Exists() {
-			return nil, nil
+			return &list{revision: revision(nil)}, nil
 		}
 		return nil, err
 	}
-	tools := make([]adapter.Tool, 0, len(raw))
-	for _, definition := range raw {
+	tools := make([]adapter.Tool, 0, len(got.Tools))
+	for _, definition := range got.Tools {
 		name := gjson.GetBytes(definition, "name")
 		if name.Type != gjson.String || name.Str == "" {
 			s.env.Log.Warn("left out a tool of the upstream that has no name")
@@ -121,7 +137,11 @@ func (s *server) list(ctx context.Context, up Upstream) ([]adapter.Tool, error) 
 		}
 		tools = append(tools, adapter.Tool{Name: name.Str, Definition: definition})
 	}
-	return tools, nil
+	l := &list{tools: tools, revision: revision(tools)}
+	if got.HasTTL {
+		l.due = time.Now().Add(max(got.TTL, leastTTL))
+	}
+	return l, nil
 }
 
 // Close implements io.Closer. It waits for everything that New started, for

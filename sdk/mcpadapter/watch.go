@@ -50,7 +50,8 @@ type bulletin struct {
 	why      *failure.Failure
 	info     json.RawMessage
 	methods  []string
-	revision string // of the list last read; "" before
+	revision string    // of the list last read; "" before
+	due      time.Time // when that list is due again; zero is never
 }
 
 // publish reports how things are, and what changes from now until ctx ends.
@@ -88,6 +89,11 @@ func (s *server) disconnected(why *failure.Failure) { s.news.health(adapter.Unav
 func (b *bulletin) health(state adapter.State, why *failure.Failure) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.report(state, why)
+}
+
+// report is health for who holds mu.
+func (b *bulletin) report(state adapter.State, why *failure.Failure) {
 	b.state, b.why = state, why
 	if b.to != nil {
 		b.to.Health(state, why)
@@ -105,11 +111,42 @@ func (b *bulletin) met(info json.RawMessage, methods []string) {
 	}
 }
 
-// listed records the revision of a list that the host is about to receive.
-func (b *bulletin) listed(revision string) {
+// degraded records that the upstream, ready until now, could not be reached.
+func (b *bulletin) degraded(why *failure.Failure) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.revision = revision
+	if b.state == adapter.Ready {
+		b.report(adapter.Degraded, why)
+	}
+}
+
+// recovered records that the upstream was reached, and says whether that is news.
+func (b *bulletin) recovered() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.state != adapter.Degraded {
+		return false
+	}
+	b.report(adapter.Ready, nil)
+	return true
+}
+
+// listed records a list that the host is about to receive.
+func (b *bulletin) listed(l *list) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.revision, b.due = l.revision, l.due
+}
+
+// stale says, once, whether the list last read has outlived the upstream's word.
+func (b *bulletin) stale(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.due.IsZero() || now.Before(b.due) {
+		return false
+	}
+	b.due = now.Add(leastTTL) // should the listing to come fail
+	return true
 }
 
 func (b *bulletin) wasListed() bool {
@@ -119,15 +156,16 @@ func (b *bulletin) wasListed() bool {
 }
 
 // relisted announces a list that differs from the one last read.
-func (b *bulletin) relisted(revision string) {
+func (b *bulletin) relisted(l *list) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if revision == b.revision {
+	b.due = l.due
+	if l.revision == b.revision {
 		return
 	}
-	b.revision = revision
+	b.revision = l.revision
 	if b.to != nil {
-		b.to.ToolsChanged(revision)
+		b.to.ToolsChanged(l.revision)
 	}
 }
 
@@ -136,6 +174,22 @@ func (b *bulletin) forwarded(method string, params json.RawMessage) {
 	defer b.mu.Unlock()
 	if b.to != nil {
 		b.to.Forwarded(method, params)
+	}
+}
+
+// heard takes note of how a request to the upstream ended. One that is reached over
+// the network lives on while it cannot be; one that ended is its keeper's news.
+func (s *server) heard(up Upstream, err error) {
+	f := failure.Classify(err)
+	switch {
+	case f == nil || f.Delivery == failure.Answered:
+		if s.news.recovered() && s.news.wasListed() {
+			s.listAgain() // whoever started it again may have changed it
+		}
+	case f.Class == failure.ConnectionRefused || f.Class == failure.DNSFailure:
+		if s.link.current() == up {
+			s.news.degraded(f)
+		}
 	}
 }
 
@@ -160,8 +214,8 @@ func (s *server) listAgain() {
 	}
 }
 
-// watchTools lists again after the upstream said that its tools changed, and
-// announces it when they did. It runs until the adapter closes.
+// watchTools lists again after the upstream said that its tools changed, or once
+// they may have, and announces it when they did. It runs until the adapter closes.
 func (s *server) watchTools() {
 	for {
 		select {
@@ -192,12 +246,12 @@ func (s *server) readTools() {
 	}
 	ctx, cancel := context.WithTimeout(s.link.base, relistTimeout)
 	defer cancel()
-	tools, err := s.list(ctx, up)
+	l, err := s.list(ctx, up)
 	if err != nil {
-		s.env.Log.Warn("could not list the tools that changed", "error", err)
+		s.env.Log.Warn("could not list the tools that may have changed", "error", err)
 		return
 	}
-	s.news.relisted(revision(tools))
+	s.news.relisted(l)
 }
 
 // revision identifies a list by its content, so that a server which announces

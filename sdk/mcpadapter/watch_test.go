@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,6 +83,116 @@ func TestToolsChangedByARestart(t *testing.T) {
 			t.Errorf("changes %q, want one", host.changes)
 		}
 	})
+}
+
+// An upstream that lives on while it cannot be reached is degraded until it
+// answers, be it with an error; its tools may be others then.
+func TestDegradedUntilItAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fails atomic.Pointer[failure.Failure]
+		var renamed atomic.Bool
+		up := newFake()
+		up.tools = func(context.Context) ([]json.RawMessage, error) {
+			name := "a"
+			if renamed.Load() {
+				name = "b"
+			}
+			return []json.RawMessage{json.RawMessage(`{"name":"` + name + `"}`)}, nil
+		}
+		up.call = func(context.Context, string, json.RawMessage, mcp.RequestOptions) (json.RawMessage, error) {
+			return nil, fails.Load()
+		}
+		s, host := openAs(t, true, func(context.Context, int) (Upstream, error) { return up, nil })
+		call := func() { _, _ = s.Call(t.Context(), &adapter.Call{Tool: "x"}) }
+		if _, err := s.Tools(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		states := []adapter.State{adapter.Connecting, adapter.Ready}
+		fails.Store(failure.New(failure.Timeout, failure.DeliveryUnknown, "no answer"))
+		call() // says nothing of the server
+		host.wantStates(t, states...)
+
+		for _, away := range []failure.Class{failure.ConnectionRefused, failure.DNSFailure} {
+			fails.Store(failure.New(away, failure.NotSent, "away"))
+			call()
+			call()
+			states = append(states, adapter.Degraded)
+			host.wantStates(t, states...)
+			if host.why == nil || host.why.Message != "away" {
+				t.Errorf("degraded because of %v", host.why)
+			}
+			fails.Store(failure.New(failure.Timeout, failure.DeliveryUnknown, "no answer"))
+			call()
+			host.wantStates(t, states...)
+
+			fails.Store(failure.New(failure.ServerError, failure.Answered, "no"))
+			call()
+			states = append(states, adapter.Ready)
+			host.wantStates(t, states...)
+		}
+		renamed.Store(true)
+		settle()
+		if len(host.changes) != 1 {
+			t.Errorf("changes %q after it was back with other tools, want one", host.changes)
+		}
+	})
+}
+
+// A list that outlived the upstream's word is read again when the server is used,
+// and not before.
+func TestListIsReadAgainWhenStale(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		ttl    time.Duration
+		hasTTL bool
+		fresh  time.Duration // what it comes to
+	}{
+		{"five minutes", 5 * time.Minute, true, 5 * time.Minute},
+		{"no time at all", 0, true, leastTTL},
+		{"for ever", 0, false, 1000 * time.Hour},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lists := 0
+				up := newFake()
+				up.ttl, up.hasTTL = test.ttl, test.hasTTL
+				up.tools = func(context.Context) ([]json.RawMessage, error) {
+					lists++
+					return []json.RawMessage{json.RawMessage(`{"name":"a","n":` + strconv.Itoa(lists/3) + `}`)}, nil
+				}
+				s, host := open(t, func(context.Context, int) (Upstream, error) { return up, nil })
+				use := func(wantLists, wantChanges int) {
+					t.Helper()
+					for range 10 {
+						if _, err := s.Call(t.Context(), &adapter.Call{Tool: "a"}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					settle()
+					if lists != wantLists || len(host.changes) != wantChanges {
+						t.Errorf("%d lists and changes %q, want %d and %d", lists, host.changes, wantLists, wantChanges)
+					}
+				}
+				use(0, 0)
+				if _, err := s.Tools(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(test.fresh - 2*time.Second)
+				use(1, 0)
+				if !test.hasTTL {
+					return
+				}
+				time.Sleep(10 * test.fresh)
+				if lists != 1 {
+					t.Errorf("%d lists of a server that nobody uses, want 1", lists)
+				}
+				use(2, 0)
+				use(2, 0)
+				time.Sleep(test.fresh)
+				use(3, 1)
+			})
+		})
+	}
 }
 
 // Servers need not declare tools to have some, nor know tools/list to have none.
