@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"slices"
 
 	"github.com/collet-dev/collet/sdk/adapter"
@@ -39,13 +40,13 @@ func open(_ context.Context, env *adapter.Env, cfg config) (adapter.Server, erro
 	case cfg.Command == "" && cfg.URL == "":
 		return nil, invalid("/command", "required", "either command or url must say what the server is")
 	case cfg.URL != "":
-		return reach(env, cfg)
+		return overHTTP(env, cfg), nil
 	}
-	return run(env, cfg), nil
+	return overStdio(env, cfg), nil
 }
 
-// run serves a server that is a process of its own.
-func run(env *adapter.Env, cfg config) adapter.Server {
+// overStdio serves a server that is a process of its own.
+func overStdio(env *adapter.Env, cfg config) adapter.Server {
 	cmd := mcp.Command{Path: cfg.Command, Args: cfg.Args, Env: environ(cfg.Env), Dir: cfg.Cwd}
 	return mcpadapter.New(env, mcpadapter.Options{
 		Connect: func(ctx context.Context, env *adapter.Env, opt mcp.Options) (mcpadapter.Upstream, error) {
@@ -55,8 +56,8 @@ func run(env *adapter.Env, cfg config) adapter.Server {
 	})
 }
 
-// reach serves a server that runs elsewhere.
-func reach(env *adapter.Env, cfg config) (adapter.Server, error) {
+// overHTTP serves a server that runs by itself, here or elsewhere.
+func overHTTP(env *adapter.Env, cfg config) adapter.Server {
 	at := mcp.Endpoint{URL: cfg.URL, Header: http.Header{}, CAFile: cfg.CAFile}
 	for name, value := range cfg.Headers {
 		at.Header.Set(name, value)
@@ -67,7 +68,7 @@ func reach(env *adapter.Env, cfg config) (adapter.Server, error) {
 			opt.ClientInfo = clientInfo(env)
 			return upstream(mcp.Dial(ctx, at, opt))
 		},
-	}), nil
+	})
 }
 
 func clientInfo(env *adapter.Env) mcp.ClientInfo {
