@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/collet-dev/collet/sdk/failure"
@@ -141,8 +142,8 @@ func (l *httpLink) established(ctx context.Context, server ServerInfo) *failure.
 		// What a server thinks of the notification shows in the first call.
 		l.notify(ctx, v, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
 	}
+	opened := make(chan struct{})
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if old := l.visit; old != nil {
 		old.retired = true
 		old.settle()
@@ -152,7 +153,17 @@ func (l *httpLink) established(ctx context.Context, server ServerInfo) *failure.
 	if v != nil && !l.closed && (l.c.opt.OnNotification != nil || l.c.opt.OnRequest != nil) {
 		var streamCtx context.Context
 		streamCtx, v.stop = context.WithCancel(l.c.base)
-		l.c.work.Go(func() { l.follow(streamCtx, v) })
+		l.c.work.Go(func() { l.follow(streamCtx, v, sync.OnceFunc(func() { close(opened) })) })
+	} else {
+		close(opened)
+	}
+	l.mu.Unlock()
+	wait := time.NewTimer(openWait)
+	defer wait.Stop()
+	select {
+	case <-opened:
+	case <-wait.C:
+	case <-ctx.Done():
 	}
 	return nil
 }
@@ -221,15 +232,20 @@ const (
 	// something.
 	followDelay    = time.Second
 	maxFollowDelay = time.Minute
+	// openWait is how long a handshake waits for the stream's header: what servers
+	// send or ask while there is no stream, many of them drop. Some send no header
+	// before their first event, so it is short.
+	openWait = 250 * time.Millisecond
 )
 
 // follow reads the stream of what belongs to no request (2025-11-25, Streamable
 // HTTP, Listening for Messages from the Server) until ctx ends. Servers need not
-// have one: what is no stream is an answer, too.
-func (l *httpLink) follow(ctx context.Context, v *visit) {
+// have one: what is no stream is an answer, too. opened is called once the server
+// has answered, or cannot be reached.
+func (l *httpLink) follow(ctx context.Context, v *visit, opened func()) {
 	id, delay := "", followDelay
 	for {
-		heard, retry, err := l.listen(ctx, v, &id)
+		heard, retry, err := l.listen(ctx, v, &id, opened)
 		if ctx.Err() != nil {
 			return
 		}
@@ -253,8 +269,9 @@ func (l *httpLink) follow(ctx context.Context, v *visit) {
 
 // listen reads one stream to its end. A *failure.Failure says that there is none
 // to be had.
-func (l *httpLink) listen(ctx context.Context, v *visit, id *string) (heard bool, retry time.Duration, err error) {
+func (l *httpLink) listen(ctx context.Context, v *visit, id *string, opened func()) (heard bool, retry time.Duration, err error) {
 	resp, err := l.roundTrip(ctx, http.MethodGet, l.streamHeader(v, *id), nil)
+	opened()
 	if err != nil {
 		return false, 0, err
 	}

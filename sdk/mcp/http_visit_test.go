@@ -1,0 +1,62 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A client that has connected can be asked and told things: servers drop what they
+// have to say before there is a stream for it. One that opens it never holds up
+// nobody.
+func TestStreamIsOpenAfterDial(t *testing.T) {
+	for _, never := range []bool{false, true} {
+		t.Run(fmt.Sprintf("never=%v", never), func(t *testing.T) {
+			var open atomic.Bool
+			server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				switch r.Method {
+				case http.MethodGet:
+					if !never {
+						time.Sleep(openWait / 10) // a busy server
+						rw.Header().Set("Content-Type", "text/event-stream")
+						open.Store(true)
+						rw.(http.Flusher).Flush()
+					}
+					<-r.Context().Done()
+				case http.MethodPost:
+					var m struct {
+						ID     json.RawMessage
+						Method string
+					}
+					_ = json.NewDecoder(r.Body).Decode(&m)
+					if m.ID == nil {
+						rw.WriteHeader(http.StatusAccepted)
+						return
+					}
+					rw.Header().Set("Content-Type", "application/json")
+					answer := `"error":{"code":-32601,"message":"Method not found"}`
+					switch m.Method {
+					case "initialize":
+						answer = `"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"n","version":"1"},"capabilities":{}}`
+					case "tools/call":
+						answer = fmt.Sprintf(`"result":{"open":%v}`, open.Load())
+					}
+					_, _ = io.Copy(rw, strings.NewReader(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,`+answer+`}`))
+				}
+			}))
+			defer server.Close()
+			c := dial(t, Endpoint{URL: server.URL}, Options{OnNotification: func(string, json.RawMessage) {}})
+			got, err := c.CallTool(within(t), "x", nil, RequestOptions{})
+			if want := fmt.Sprintf(`{"open":%v}`, !never); err != nil || string(got) != want {
+				t.Errorf("%s, %v, want %s", got, err, want)
+			}
+			_ = c.Close(t.Context()) // before the server, which waits for its streams
+		})
+	}
+}
