@@ -26,7 +26,7 @@ PACKAGES := $(MODULES:%=./%/...)
 
 # The steps are ordered, quick ones first, and each keeps both cores busy by itself.
 .NOTPARALLEL:
-.PHONY: build run test lint proto bench clean
+.PHONY: build run test lint proto bench conformance clean
 .PHONY: fmt-check vet-all proto-check standalone unit servers
 
 ## build: the host and the plugins it ships with
@@ -72,6 +72,10 @@ unit: build servers $(CACHE)/conformance/installed
 	go test -count=1 ./host/internal/architecture
 	COLLET_NPM_DIR=$(CACHE)/npm COLLET_GOSDK_DIR=$(CACHE)/gosdk COLLET_CONFORMANCE_DIR=$(CACHE)/conformance \
 	COLLET_BIN_DIR=$(CURDIR)/bin CGO_ENABLED=1 go test -race $(PACKAGES)
+
+## conformance: sdk/mcp against the official conformance suite, with what the suite says of each check
+conformance: $(CACHE)/conformance/installed
+	COLLET_CONFORMANCE_DIR=$(CACHE)/conformance go test -count=1 -v ./sdk/internal/conformanceclient
 
 ## proto: generate sdk/adapterpb from proto/
 BUF_GENERATE := cd proto && $(CACHE)/buf/node_modules/.bin/buf generate

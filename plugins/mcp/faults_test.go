@@ -16,7 +16,12 @@ func TestConfigIsRefused(t *testing.T) {
 	}{
 		{"neither", "/command", "either command or url", config{}},
 		{"both", "/url", "exclude each other", config{Command: "x", URL: "https://example.com/mcp"}},
-		{"url", "/url", "not supported by this build yet", config{URL: "https://example.com/mcp"}},
+		{"no url", "/url", "must be http://", config{URL: "example.com/mcp"}},
+		{"another scheme", "/url", "must be http://", config{URL: "file:///etc/hostname"}},
+		{"no header", "/headers", "X Y", config{URL: "https://example.com/mcp", Headers: map[string]string{"X Y": "1"}}},
+		{"no header's value", "/headers", "line break", config{URL: "https://example.com/mcp", Headers: map[string]string{"X": "1\r\nY: 2"}}},
+		{"no file", "/ca_file", "no/such.pem", config{URL: "https://example.com/mcp", CAFile: "no/such.pem"}},
+		{"no certificate", "/ca_file", "no certificate", config{URL: "https://example.com/mcp", CAFile: pluginPath}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

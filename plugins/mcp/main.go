@@ -40,7 +40,7 @@ func open(_ context.Context, env *adapter.Env, cfg config) (adapter.Server, erro
 	case cfg.Command == "" && cfg.URL == "":
 		return nil, invalid("/command", "required", "either command or url must say what the server is")
 	case cfg.URL != "":
-		return overHTTP(env, cfg), nil
+		return overHTTP(env, cfg)
 	}
 	return overStdio(env, cfg), nil
 }
@@ -57,10 +57,22 @@ func overStdio(env *adapter.Env, cfg config) adapter.Server {
 }
 
 // overHTTP serves a server that runs by itself, here or elsewhere.
-func overHTTP(env *adapter.Env, cfg config) adapter.Server {
+func overHTTP(env *adapter.Env, cfg config) (adapter.Server, error) {
 	at := mcp.Endpoint{URL: cfg.URL, Header: http.Header{}, CAFile: cfg.CAFile}
 	for name, value := range cfg.Headers {
 		at.Header.Set(name, value)
+	}
+	for _, part := range []struct {
+		path string
+		of   mcp.Endpoint
+	}{
+		{"/url", mcp.Endpoint{URL: at.URL}},
+		{"/headers", mcp.Endpoint{URL: at.URL, Header: at.Header}},
+		{"/ca_file", at},
+	} {
+		if err := part.of.Check(); err != nil {
+			return nil, invalid(part.path, "format", failure.Classify(err).Message)
+		}
 	}
 	return mcpadapter.New(env, mcpadapter.Options{
 		Remote: true,
@@ -68,7 +80,7 @@ func overHTTP(env *adapter.Env, cfg config) adapter.Server {
 			opt.ClientInfo = clientInfo(env)
 			return upstream(mcp.Dial(ctx, at, opt))
 		},
-	})
+	}), nil
 }
 
 func clientInfo(env *adapter.Env) mcp.ClientInfo {

@@ -114,18 +114,27 @@ func Dial(ctx context.Context, at Endpoint, opt Options) (*Client, error) {
 	return c, nil
 }
 
-// open prepares a client and sends nothing.
-func open(at Endpoint, opt Options) (*Client, *httpLink, *failure.Failure) {
-	u, err := url.Parse(at.URL)
+// Check says what Dial would refuse of e before it sends anything, as a
+// *failure.Failure of class InvalidArguments. It reads CAFile.
+func (e Endpoint) Check() error {
+	if _, _, _, f := e.resolve(); f != nil {
+		return f
+	}
+	return nil
+}
+
+// resolve turns e into what requests are made of.
+func (e Endpoint) resolve() (*url.URL, http.Header, *tls.Config, *failure.Failure) {
+	u, err := url.Parse(e.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, nil, badArguments("the URL of the server must be http://... or https://...")
+		return nil, nil, nil, badArguments("the URL of the server must be http://... or https://...")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	header := http.Header{}
-	maps.Copy(header, at.Header)
+	maps.Copy(header, e.Header)
 	for name, values := range header {
 		if f := checkHeader(name, values); f != nil {
-			return nil, nil, f
+			return nil, nil, nil, f
 		}
 	}
 	if u.User != nil && header.Get("Authorization") == "" {
@@ -134,7 +143,13 @@ func open(at Endpoint, opt Options) (*Client, *httpLink, *failure.Failure) {
 		r.SetBasicAuth(u.User.Username(), password)
 	}
 	u.User = nil
-	config, f := tlsConfig(at.CAFile)
+	config, f := tlsConfig(e.CAFile)
+	return u, header, config, f
+}
+
+// open prepares a client and sends nothing.
+func open(at Endpoint, opt Options) (*Client, *httpLink, *failure.Failure) {
+	u, header, config, f := at.resolve()
 	if f != nil {
 		return nil, nil, f
 	}

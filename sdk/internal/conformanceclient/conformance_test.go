@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patient bounds a run of the suite, which takes seconds; its own limit is 30 s
+// for each scenario, all of them side by side.
+const patient = 2 * time.Minute
+
+// oldestNode is the major version that the suite needs (fs.globSync).
+const oldestNode = 22
+
+// TestConformance puts this program through everything that the suite requires of
+// a client, by the two revisions collet speaks for: the last of each era.
+func TestConformance(t *testing.T) {
+	suite := suite(t)
+	client := filepath.Join(t.TempDir(), "conformanceclient")
+	if runtime.GOOS == "windows" {
+		client += ".exe"
+	}
+	if out, err := exec.Command("go", "build", "-o", client, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	for _, test := range []struct {
+		revision string
+		must     []string // some of what runs, so that a run of nothing is no pass
+	}{
+		{"2026-07-28", []string{
+			"tools_call", "request-metadata", "sep-2322-client-request-state", "http-standard-headers", "http-custom-headers",
+			"http-invalid-tool-headers", "json-schema-ref-no-deref", "json-schema-2020-12-preservation",
+		}},
+		{"2025-11-25", []string{
+			"initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry", "json-schema-2020-12-preservation",
+		}},
+	} {
+		t.Run(test.revision, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), patient)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "node", suite, "client", "--command", client, "--requirements", test.revision,
+				"--expected-failures", "expected-failures.yml", "--output-dir", t.TempDir())
+			out, err := cmd.CombinedOutput()
+			_, summary, found := strings.Cut(string(out), "=== SUITE SUMMARY ===")
+			if err != nil || !found {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			t.Log(summary)
+			// The suite does not score what was added after a revision; here it counts.
+			for _, scenario := range test.must {
+				if !strings.Contains(summary, "✓ "+scenario+": ") {
+					t.Errorf("%s did not pass:\n%s", scenario, out)
+				}
+			}
+		})
+	}
+}
+
+// Authorization is all that may be missing.
+func TestExpectedFailures(t *testing.T) {
+	list, err := os.ReadFile("expected-failures.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := regexp.MustCompile(`(?m)^ *- *(.*)$`).FindAllSubmatch(list, -1)
+	if len(entries) == 0 {
+		t.Error("no entries found")
+	}
+	for _, e := range entries {
+		if !bytes.HasPrefix(e[1], []byte("auth/")) {
+			t.Errorf("%s is expected to fail", e[1])
+		}
+	}
+}
+
+// suite is the suite's program, which `make conformance` installs and runs. Where
+// COLLET_CONFORMANCE_DIR says that it is there, it must be, and run.
+func suite(t *testing.T) string {
+	t.Helper()
+	dir, must := os.LookupEnv("COLLET_CONFORMANCE_DIR")
+	if !must {
+		dir = filepath.Join("..", "..", "..", ".cache", "conformance")
+	}
+	missing := t.Skipf
+	if must {
+		missing = t.Fatalf
+	}
+	path, err := filepath.Abs(filepath.Join(dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js"))
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		missing("no conformance suite, run make conformance: %v", err)
+	}
+	version, err := exec.Command("node", "--version").Output()
+	if err != nil {
+		missing("no node, run make conformance: %v", err)
+	}
+	major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
+	if n, err := strconv.Atoi(major); err != nil || n < oldestNode {
+		missing("node %s is too old for the conformance suite, run make conformance", bytes.TrimSpace(version))
+	}
+	return path
+}
+
+// Every scenario the suite may name has a part, or says so.
+func TestUnknownScenario(t *testing.T) {
+	err := run(t.Context(), "http://127.0.0.1:1", "no-such-scenario", nil)
+	if err == nil || !strings.Contains(err.Error(), "no part") {
+		t.Errorf("error %v", err)
+	}
+}
