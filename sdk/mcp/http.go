@@ -106,9 +106,8 @@ func Dial(ctx context.Context, at Endpoint, opt Options) (*Client, error) {
 		}
 	}
 	if f != nil {
-		f = startFailure(f, "")
 		l.abandon()
-		return nil, f
+		return nil, l.dialFailure(f)
 	}
 	c.subscribe()
 	return c, nil

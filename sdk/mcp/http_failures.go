@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -50,17 +51,35 @@ func (l *httpLink) wireFailure(err error, delivery failure.Delivery) *failure.Fa
 	switch text, ok := tlsFault(err); {
 	case ok:
 		f.Delivery = failure.NotSent // the request follows the handshake
-		f.Message = "no secure connection to " + f.Target + ": " + text
+		f.Message = "connect to " + l.where() + ": " + text
 	case f.Class == failure.Timeout && f.Delivery == failure.NotSent:
-		f.Message = "no connection to " + f.Target + " in time"
+		f.Message = "connect to " + l.where() + ": no connection in time"
 	case f.Delivery == failure.NotSent:
-		f.Message = "cannot connect to the server: " + f.Message
+		f.Message = "connect to " + l.where() + ": " + f.Message
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		f.Message = "the server closed the connection before its answer was complete"
 	default:
 		f.Message = "the connection to the server broke: " + f.Message
 	}
 	return f
+}
+
+// where is the server's URL without what may be secret in it.
+func (l *httpLink) where() string {
+	u := l.url.Load()
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+}
+
+// dialFailure words a failure to connect, and says where to unless f does.
+func (l *httpLink) dialFailure(f *failure.Failure) *failure.Failure {
+	g := *f
+	if g.Delivery != failure.Answered {
+		g.Delivery = failure.NotSent // no tool was called
+	}
+	if g.Class != failure.Canceled && (g.Target == "" || g.UpstreamCode != 0) {
+		g.Message = "connect to " + l.where() + ": " + g.Message
+	}
+	return &g
 }
 
 // tlsFault says what is wrong with a server's certificate, or with its TLS.

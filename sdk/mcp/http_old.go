@@ -33,7 +33,6 @@ func dialOld(ctx context.Context, at Endpoint, opt Options) (*Client, *failure.F
 		f = c.initialize(ctx)
 	}
 	if f != nil {
-		f = startFailure(f, "")
 		base.abandon()
 		return nil, f
 	}

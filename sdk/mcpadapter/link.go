@@ -84,7 +84,7 @@ func (l *link) acquire(ctx context.Context) (Upstream, error) {
 	select {
 	case <-a.done:
 	case <-ctx.Done():
-		return nil, stillConnecting(ctx)
+		return nil, l.stillConnecting(ctx)
 	}
 	if a.err != nil {
 		return nil, a.err
@@ -217,12 +217,15 @@ func closing() *failure.Failure {
 }
 
 // stillConnecting is for who could not wait any longer.
-func stillConnecting(ctx context.Context) error {
+func (l *link) stillConnecting(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()
 	}
 	f := failure.New(failure.Timeout, failure.NotSent,
 		"the server is still starting (a package runner may be downloading it); try again, or raise start_timeout")
+	if l.remote {
+		f.Message = "there is no connection to the server yet; it is slow to answer, or cannot be reached"
+	}
 	f.Err = ctx.Err()
 	return f
 }
