@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -52,6 +53,9 @@ func (l *httpLink) wireFailure(err error, delivery failure.Delivery) *failure.Fa
 	case ok:
 		f.Delivery = failure.NotSent // the request follows the handshake
 		f.Message = "connect to " + l.where() + ": " + text
+	case brokeWriting(err):
+		f.Delivery = failure.NotSent // it lacks its end, and a part of a message is none
+		f.Message = "the connection to " + l.where() + " broke while the request was sent: " + f.Message
 	case f.Class == failure.Timeout && f.Delivery == failure.NotSent:
 		f.Message = "connect to " + l.where() + ": no connection in time"
 	case f.Delivery == failure.NotSent:
@@ -62,6 +66,17 @@ func (l *httpLink) wireFailure(err error, delivery failure.Delivery) *failure.Fa
 		f.Message = "the connection to the server broke: " + f.Message
 	}
 	return f
+}
+
+// brokeWriting says whether a request could not be written to its end: the system
+// found the connection closed, as a server leaves it that is stopped.
+func brokeWriting(err error) bool {
+	for op := (*net.OpError)(nil); errors.As(err, &op); err = op.Err {
+		if op.Op == "write" && !op.Timeout() {
+			return true
+		}
+	}
+	return false
 }
 
 // where is the server's URL without what may be secret in it.
