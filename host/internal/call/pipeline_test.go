@@ -23,16 +23,23 @@ type peer struct {
 	ready  func(attempt int) error
 	do     func(ctx context.Context, attempt int, req *server.Request) (*server.Answer, error)
 
-	starts, dos int
+	enter func(patience time.Duration) error
+
+	starts, dos, left int
 }
 
 func (p *peer) Settings() *config.Server { return &p.set }
 
 func (p *peer) Limits(*config.Server) server.Limits { return p.limits }
 
-func (p *peer) Enter(context.Context, time.Duration) error { return nil }
+func (p *peer) Enter(_ context.Context, patience time.Duration) error {
+	if p.enter == nil {
+		return nil
+	}
+	return p.enter(patience)
+}
 
-func (p *peer) Leave() {}
+func (p *peer) Leave() { p.left++ }
 
 func (p *peer) Ready(context.Context, time.Duration) error {
 	p.starts++

@@ -52,7 +52,7 @@ func (h *Hub) Apply(c *config.Config) {
 func (h *Hub) remove(s *server.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
 	defer cancel()
-	if err := s.Close(ctx); err != nil {
+	if err := s.Remove(ctx); err != nil {
 		h.env.Log.Warn("a server that was removed cannot be stopped", "server", s.Name(), "error", err)
 	}
 	if _, listed := s.Tools(); listed && h.env.Listed != nil {

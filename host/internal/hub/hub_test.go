@@ -17,18 +17,23 @@ import (
 // is tested in package host.
 func parse(t *testing.T, toml string) *Hub {
 	t.Helper()
-	h := New(config.Parse(t.TempDir()+"/mcp.toml", []byte(toml)), server.Surroundings{
-		Plugins:   plugins.Finder{Dirs: []string{t.TempDir()}},
-		Describer: &plugins.Describer{CacheDir: t.TempDir()},
-		LogDir:    t.TempDir(),
-		Log:       slog.New(slog.DiscardHandler),
-	})
+	h := New(config.Parse(t.TempDir()+"/mcp.toml", []byte(toml)), surroundings(t, &told{}))
 	t.Cleanup(func() {
 		if err := h.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
 	return h
+}
+
+func surroundings(t *testing.T, events *told) server.Surroundings {
+	return server.Surroundings{
+		Plugins:   plugins.Finder{Dirs: []string{t.TempDir()}},
+		Describer: &plugins.Describer{CacheDir: t.TempDir()},
+		LogDir:    t.TempDir(),
+		Log:       slog.New(slog.DiscardHandler),
+		Changed:   events.changed,
+	}
 }
 
 const toml = `

@@ -105,6 +105,9 @@ func (l *life) steady(now time.Time) {
 
 // end takes note of an end or a failed start, and decides what follows.
 func (l *life) end(why *Failure, now time.Time) {
+	if n := len(l.ends); n > 0 && now.Sub(l.ends[n-1]) >= endsWindow {
+		l.streak = 0 // it has been left alone for long
+	}
 	l.ends = append(l.ends, now)
 	if len(l.ends) > manyEnds {
 		l.ends = slices.Delete(l.ends, 0, len(l.ends)-manyEnds)

@@ -249,7 +249,8 @@ func (r *run) exited(sent bool) *Failure {
 	defer r.mu.Unlock()
 	switch {
 	case r.server.ctx.Err() != nil:
-		f.Class, f.Message = failure.Canceled, "the host is closing"
+		gone := r.server.gone()
+		f.Class, f.Message = gone.Class, gone.Message
 	case r.killed != "":
 		f.Message += " (" + r.killed + ")"
 	}

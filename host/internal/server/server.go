@@ -66,6 +66,8 @@ type Server struct {
 	wg     sync.WaitGroup
 	queue  queue
 
+	removed atomic.Bool // closed because its entry is gone
+
 	mu      sync.Mutex
 	life    life
 	moved   chan struct{} // closed at the next change of state
@@ -152,7 +154,7 @@ func (s *Server) Ready(ctx context.Context, patience time.Duration) error {
 		switch {
 		case s.life.state == Stopped:
 			s.mu.Unlock()
-			return notSent(failure.Canceled, "the host is closing")
+			return s.gone()
 		case s.run != nil && !s.run.ending():
 			s.used = now
 			s.mu.Unlock()
@@ -228,6 +230,20 @@ func (s *Server) beginLocked() {
 	s.start, s.used = st, time.Now()
 	s.onLocked(begun, nil)
 	s.wg.Go(func() { s.bringUp(st) })
+}
+
+// Remove is Close for a server whose configuration holds it no more.
+func (s *Server) Remove(ctx context.Context) error {
+	s.removed.Store(true)
+	return s.Close(ctx)
+}
+
+// gone says why a server that was closed serves nobody.
+func (s *Server) gone() *Failure {
+	if s.removed.Load() {
+		return notSent(failure.NotFound, "it was removed from the configuration")
+	}
+	return notSent(failure.Canceled, "the host is closing")
 }
 
 // Close stops the adapter process and waits for everything the server began. It

@@ -58,7 +58,7 @@ func (s *Server) bringUp(st *start) {
 			s.mu.Lock()
 		}
 		if s.life.state == Stopped {
-			s.settleLocked(st, nil, nil, notSent(failure.Canceled, "the host is closing"))
+			s.settleLocked(st, nil, nil, s.gone())
 			return
 		}
 	}
