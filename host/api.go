@@ -29,6 +29,14 @@ type Options struct {
 	// Layers are files that have been read, lowest layer first: what Discover
 	// found. They exclude ConfigFiles.
 	Layers []Layer
+	// Watch has the host notice when its configuration files change, and take the
+	// change over as Reload does. Of a file with faults the entries that work
+	// count; of one that cannot be read or is no TOML, what it said before stays in
+	// effect, and so does a project's file that is not trusted any more because it
+	// changed. Problems has each of these; an event tells of every change.
+	Watch bool
+	// Places are where Discover found Layers; Watch looks there again.
+	Places Places
 	// PluginDirs are looked in before the directories that mcp.toml names.
 	PluginDirs []string
 	// Environ is the environment that configuration values and children see, as
@@ -157,6 +165,7 @@ type Event struct {
 	CallFinished   *CallEvent
 	ServerChanged  *ServerEvent
 	CatalogChanged *CatalogEvent
+	ConfigChanged  *ConfigEvent
 }
 
 // CallEvent tells of one call. Duration, Class and Attempts are set when it has
@@ -171,3 +180,7 @@ type ServerEvent struct {
 
 // CatalogEvent tells that a server's list of tools changed.
 type CatalogEvent struct{ Server string }
+
+// ConfigEvent tells that another configuration is in effect. What its servers do
+// about it is told as it happens.
+type ConfigEvent struct{ Problems []Problem }

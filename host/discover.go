@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -40,27 +41,35 @@ type Places struct {
 //
 //	found := host.Discover(host.Places{})
 //	h, err := host.Open(ctx, host.Options{Layers: found.Sources()})
-func Discover(p Places) *Discovery {
+func Discover(p Places) *Discovery { return layer.Find(p.layers()) }
+
+func (p Places) layers() layer.Places {
 	if p.Dir == "" {
 		// A working directory that is gone has no project.
 		p.Dir, _ = os.Getwd()
 	}
-	return layer.Find(layer.Places{
+	return layer.Places{
 		User:  cmp.Or(p.UserFile, filepath.Join(xdg.ConfigHome, "collet", layer.FileName)),
 		Dir:   p.Dir,
 		Trust: trust.Store{Path: filepath.Join(cmp.Or(p.StateDir, stateDir()), "trust.json")},
-	})
+	}
 }
 
 func stateDir() string { return filepath.Join(xdg.StateHome, "collet") }
 
-// configuration reads what the options name.
-func (opt Options) configuration() (*config.Config, error) {
+// sources are the bytes of the files that the options name.
+func (opt Options) sources() ([]Layer, error) {
 	switch {
-	case len(opt.Layers) == 0:
-		return config.Load(opt.ConfigFiles)
-	case len(opt.ConfigFiles) > 0:
+	case len(opt.Layers) > 0 && len(opt.ConfigFiles) > 0:
 		return nil, errors.New("open a host: ConfigFiles and Layers exclude each other")
+	case len(opt.Layers) > 0:
+		return opt.Layers, nil
 	}
-	return config.Merge(opt.Layers), nil
+	named := config.ReadNamed(opt.ConfigFiles)
+	for _, l := range named {
+		if l.Err != nil {
+			return nil, fmt.Errorf("read configuration: %w", l.Err)
+		}
+	}
+	return named, nil
 }

@@ -34,16 +34,18 @@ type Host struct {
 	events  events
 
 	reloading sync.Mutex // one at a time, so that the last one read is the one kept
+	watch     *watch     // nil when nobody asked for it
 }
 
 // Open reads the configuration and returns a host for it. It starts no server.
 // Faults of single entries are not errors: see Problems. The error is a file
 // that cannot be read.
-func Open(_ context.Context, opt Options) (*Host, error) {
-	c, err := opt.configuration()
+func Open(ctx context.Context, opt Options) (*Host, error) {
+	layers, err := opt.sources()
 	if err != nil {
 		return nil, err
 	}
+	c := config.Merge(layers)
 	if opt.Environ == nil {
 		opt.Environ = os.Environ()
 	}
@@ -75,11 +77,15 @@ func Open(_ context.Context, opt Options) (*Host, error) {
 		Finished: func(e call.Event) { h.events.emit(Event{CallFinished: &e}) },
 		Log:      opt.Log,
 	}
+	if opt.Watch {
+		h.watch = newWatch(ctx, h, layers)
+	}
 	return h, nil
 }
 
 // Close stops all servers and waits for them, at most 15 s. Calls in flight fail.
 func (h *Host) Close() error {
+	h.watch.close()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
 	return h.hub.Close(ctx)

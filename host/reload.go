@@ -28,10 +28,11 @@ func (h *Host) Reload(ctx context.Context, layers []Layer) error {
 	}
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
-	c, err := Options{ConfigFiles: h.opt.ConfigFiles, Layers: layers}.configuration()
+	layers, err := Options{ConfigFiles: h.opt.ConfigFiles, Layers: layers}.sources()
 	if err != nil {
 		return err
 	}
+	c := config.Merge(layers)
 	for _, p := range c.Problems {
 		// At start such a file is left out; an editor's half-written one must not
 		// stop every server that runs.
@@ -39,9 +40,15 @@ func (h *Host) Reload(ctx context.Context, layers []Layer) error {
 			return fmt.Errorf("keeping the configuration there is: %w", p)
 		}
 	}
+	h.apply(c)
+	return nil
+}
+
+// apply puts a configuration in the place of the present one.
+func (h *Host) apply(c *config.Config) {
 	h.adopt(c)
 	h.hub.Apply(c)
-	return nil
+	h.events.emit(Event{ConfigChanged: &ConfigEvent{Problems: c.Problems}})
 }
 
 // adopt takes over the parts of a configuration that are no server's.

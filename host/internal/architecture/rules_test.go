@@ -69,6 +69,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/layer":    "it finds the configuration of who names none",
 		"host/internal/name":     "patterns and near misses of queries",
 		"host/internal/plugins":  "it says where plugins are looked for",
+		"host/internal/reload":   "it follows its configuration files",
 		"host/internal/server":   "states and failures of servers are part of its answers",
 		"host/internal/trust":    "it says where the trusted files are listed",
 	},

@@ -40,15 +40,23 @@ type Source struct {
 // Load reads files, each named by a person, in order. Its only error is a file
 // that cannot be read; everything else is in Problems, see Merge.
 func Load(files []string) (*Config, error) {
+	sources := ReadNamed(files)
+	for _, src := range sources {
+		if src.Err != nil {
+			return nil, fmt.Errorf("read configuration: %w", src.Err)
+		}
+	}
+	return Merge(sources), nil
+}
+
+// ReadNamed reads files, each named by a person.
+func ReadNamed(files []string) []Source {
 	sources := make([]Source, 0, len(files))
 	for _, file := range files {
 		data, err := readFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("read configuration: %w", err)
-		}
-		sources = append(sources, Source{File: file, Layer: Named, Data: data})
+		sources = append(sources, Source{File: file, Layer: Named, Data: data, Err: err})
 	}
-	return Merge(sources), nil
+	return sources
 }
 
 // Parse is Merge of one named file whose bytes are at hand.
