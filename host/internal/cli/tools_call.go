@@ -102,7 +102,7 @@ func toolsCallRun(ctx context.Context, opts *toolsCallOptions) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	words, whole, err := opts.readArguments()
+	words, whole, err := opts.readArguments(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,9 +148,10 @@ func (opts *toolsCallOptions) check() error {
 }
 
 // readArguments reads the command line's words, or --args as a whole.
-func (opts *toolsCallOptions) readArguments() (words []argument.Word, whole json.RawMessage, err error) {
+func (opts *toolsCallOptions) readArguments(ctx context.Context) (words []argument.Word, whole json.RawMessage, err error) {
+	in := opts.Streams.Input(ctx)
 	if opts.HasArgs {
-		whole, err = opts.readWhole()
+		whole, err = opts.readWhole(in)
 		return nil, whole, err
 	}
 	stdin := 0
@@ -161,7 +162,10 @@ func (opts *toolsCallOptions) readArguments() (words []argument.Word, whole json
 		if stdin > 1 {
 			return nil, nil, usagef("stdin can be read only once: %q", text)
 		}
-		w, err := argument.ParseWord(text, opts.Streams.In)
+		w, err := argument.ParseWord(text, in)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
 		if err != nil {
 			return nil, nil, usagef("%v", err)
 		}
@@ -170,7 +174,7 @@ func (opts *toolsCallOptions) readArguments() (words []argument.Word, whole json
 	return words, nil, nil
 }
 
-func (opts *toolsCallOptions) readWhole() (json.RawMessage, error) {
+func (opts *toolsCallOptions) readWhole(in io.Reader) (json.RawMessage, error) {
 	text := []byte(opts.Args)
 	path, isFile := strings.CutPrefix(opts.Args, "@")
 	if opts.Args == "-" {
@@ -178,12 +182,16 @@ func (opts *toolsCallOptions) readWhole() (json.RawMessage, error) {
 	}
 	if isFile {
 		var err error
-		if text, err = argument.ReadText(path, opts.Streams.In); err != nil {
+		if text, err = argument.ReadText(path, in); errors.Is(err, context.Canceled) {
+			return nil, err
+		} else if err != nil {
 			return nil, usagef("--args: %v", err)
 		}
 	}
 	text = bytes.TrimSpace(text)
 	switch {
+	case len(text) == 0:
+		return nil, usagef("--args %q: nothing is there; without arguments a tool takes {}", opts.Args)
 	case !utf8.Valid(text):
 		return nil, usagef("--args: the text is not UTF-8, which JSON has to be")
 	case !json.Valid(text):
@@ -282,6 +290,11 @@ func (opts *toolsCallOptions) print(res *host.Result, files *content.Files) erro
 	}
 	for _, n := range res.Notices {
 		opts.Streams.Note("collet: note: %s", n)
+	}
+	if empty, kind := content.Empty(res.JSON); empty && kind != "" {
+		opts.Streams.Note("collet: %s: the answer is no result but %s; --json shows it", opts.Tool, kind)
+	} else if empty && !res.IsError {
+		opts.Streams.Note("collet: %s: the result is empty", opts.Tool)
 	}
 	return opts.verdict(res)
 }

@@ -100,12 +100,10 @@ func printTool(s *terminal.Streams, t *host.Tool) error {
 			if p.Required {
 				required = "yes"
 			}
-			rows = append(rows, []string{p.Name, p.Type, required, allowed(p), strings.Join(strings.Fields(p.Description), " ")})
+			text := strings.Join(append(strings.Fields(p.Description), allowed(p)), " ")
+			rows = append(rows, []string{p.Name, p.Type, required, strings.TrimSpace(text)})
 		}
-		// A description wider than the line is worth more than a tidy edge.
-		uncut := *s
-		uncut.Width = 0
-		if err := uncut.Table([]string{"ARGUMENT", "TYPE", "REQUIRED", "VALUES", "DESCRIPTION"}, rows); err != nil {
+		if err := s.WrappedTable([]string{"ARGUMENT", "TYPE", "REQUIRED", "DESCRIPTION"}, rows); err != nil {
 			return err
 		}
 		fmt.Fprintln(s.Out)
@@ -136,11 +134,25 @@ func signature(tool string, parameters []argument.Parameter) string {
 	return terminal.Line(tool + "(" + strings.Join(words, ", ") + ")")
 }
 
-// allowed tells an argument's values and default.
+// maxShownValues bounds how many values of an enum are shown.
+const maxShownValues = 20
+
+// allowed tells an argument's values and default: (one of "a", "b"; default "a").
 func allowed(p argument.Parameter) string {
-	text := strings.Join(p.Enum, "|")
-	if p.Default != "" {
-		text = strings.TrimSpace(text + " default " + p.Default)
+	var parts []string
+	switch n := len(p.Enum); {
+	case n == 1:
+		parts = append(parts, "always "+p.Enum[0])
+	case n > maxShownValues:
+		parts = append(parts, fmt.Sprintf("one of %s and %d more", strings.Join(p.Enum[:maxShownValues], ", "), n-maxShownValues))
+	case n > 1:
+		parts = append(parts, "one of "+strings.Join(p.Enum, ", "))
 	}
-	return text
+	if p.Default != "" {
+		parts = append(parts, "default "+p.Default)
+	}
+	if parts == nil {
+		return ""
+	}
+	return "(" + strings.Join(parts, "; ") + ")"
 }

@@ -47,6 +47,16 @@ func Print(w io.Writer, result json.RawMessage, files *Files) error {
 	return failed
 }
 
+// Empty says whether a result has nothing that Print prints, and what it calls
+// itself (MCP 2026-07-28, resultType) when that is not "complete".
+func Empty(result json.RawMessage) (empty bool, kind string) {
+	root := gjson.ParseBytes(result)
+	if kind = root.Get("resultType").String(); kind == "complete" {
+		kind = ""
+	}
+	return len(root.Get("content").Array()) == 0 && !root.Get("structuredContent").Exists(), kind
+}
+
 // Save stores the binary blocks of a result without printing any of it, and
 // returns one line for each.
 func Save(result json.RawMessage, files *Files) (lines []string, err error) {

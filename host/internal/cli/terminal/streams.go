@@ -6,6 +6,7 @@
 package terminal
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -47,6 +48,42 @@ func System(getenv func(string) string) *Streams {
 		s.Color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 	}
 	return s
+}
+
+// Input returns a reader of In whose reads end with ctx, and which tells a person
+// once that something has to be typed.
+func (s *Streams) Input(ctx context.Context) io.Reader { return &input{ctx: ctx, streams: s} }
+
+type input struct {
+	ctx     context.Context
+	streams *Streams
+	told    bool
+}
+
+func (r *input) Read(p []byte) (int, error) {
+	if r.streams.InTerminal && !r.told {
+		r.told = true
+		r.streams.Note("collet: reading from the terminal; Ctrl-D on a line of its own ends the text")
+	}
+	type answer struct {
+		n   int
+		err error
+	}
+	done := make(chan answer, 1)
+	buffer := make([]byte, len(p))
+	// A read of a terminal or a pipe cannot be called off: after Ctrl-C it is left
+	// to end with the process.
+	go func() {
+		n, err := r.streams.In.Read(buffer)
+		done <- answer{n, err}
+	}()
+	select {
+	case a := <-done:
+		copy(p, buffer[:a.n])
+		return a.n, a.err
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	}
 }
 
 // Text returns s as it may be shown on Out: unchanged, unless a person looks.

@@ -11,6 +11,19 @@ import (
 // Table writes rows in aligned columns under bold headings. On a terminal the
 // last column is cut to what is left of the line; elsewhere nothing is cut.
 func (s *Streams) Table(headings []string, rows [][]string) error {
+	return s.table(headings, rows, func(cell string, limit int) []string { return []string{Cut(cell, limit)} })
+}
+
+// WrappedTable is a Table whose last column goes on in further lines instead of
+// being cut.
+func (s *Streams) WrappedTable(headings []string, rows [][]string) error {
+	return s.table(headings, rows, wrap)
+}
+
+// minLast is what the last column gets on however narrow a terminal.
+const minLast = 10
+
+func (s *Streams) table(headings []string, rows [][]string, fit func(cell string, limit int) []string) error {
 	const gap = 2
 	widths := make([]int, len(headings))
 	lines := make([][]string, 0, len(rows)+1)
@@ -34,7 +47,8 @@ func (s *Streams) Table(headings []string, rows [][]string) error {
 		for i, cell := range cells {
 			if i == len(cells)-1 {
 				if s.Width > 0 {
-					cell = Cut(cell, max(s.Width-used, 10))
+					indent := "\n" + strings.Repeat(" ", used)
+					cell = strings.Join(fit(cell, max(s.Width-used, minLast)), indent)
 				}
 				line.WriteString(cell)
 				break
@@ -52,6 +66,24 @@ func (s *Streams) Table(headings []string, rows [][]string) error {
 	}
 	_, err := fmt.Fprint(s.Out, b.String())
 	return err
+}
+
+// wrap breaks text between words into lines of at most limit columns. A word that
+// is longer has a line of its own.
+func wrap(text string, limit int) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(text) {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = word
+		case Columns(*last)+1+Columns(word) <= limit:
+			*last += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 // Columns returns how many columns of a terminal text takes.

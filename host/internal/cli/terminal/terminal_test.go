@@ -2,7 +2,9 @@ package terminal
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -75,6 +77,49 @@ func TestTable(t *testing.T) {
 	if want := "\x1b[1mH        I     J\x1b[0m\na        日本  a long de…\n" + `bcd\x1b  x` + "\n"; out.String() != want {
 		t.Errorf("to a terminal:\n%q want\n%q", out.String(), want)
 	}
+}
+
+func TestWrappedTable(t *testing.T) {
+	rows := [][]string{{"a", "one two three 日本日本 muchlongerthanall x"}, {"bcd", ""}}
+	var out bytes.Buffer
+	s := &Streams{Out: &out, OutTerminal: true, Width: 18}
+	if err := s.WrappedTable([]string{"H", "I"}, rows); err != nil {
+		t.Fatal(err)
+	}
+	if want := "H    I\na    one two three\n     日本日本\n     muchlongerthanall\n     x\nbcd\n"; out.String() != want {
+		t.Errorf("to a terminal:\n%s want\n%s", out.String(), want)
+	}
+	out.Reset()
+	s.OutTerminal, s.Width = false, 0
+	if err := s.WrappedTable([]string{"H", "I"}, rows); err != nil {
+		t.Fatal(err)
+	}
+	if want := "H    I\na    one two three 日本日本 muchlongerthanall x\nbcd\n"; out.String() != want {
+		t.Errorf("to a pipe:\n%s want\n%s", out.String(), want)
+	}
+}
+
+func TestInputEndsWithTheContext(t *testing.T) {
+	r, w := io.Pipe()
+	var told bytes.Buffer
+	s := &Streams{In: r, Err: &told, InTerminal: true}
+	ctx, cancel := context.WithCancel(t.Context())
+	in := s.Input(ctx)
+	go w.Write([]byte("ab"))
+	p := make([]byte, 1)
+	for _, want := range []string{"a", "b"} {
+		if n, err := in.Read(p); n != 1 || err != nil || string(p) != want {
+			t.Fatalf("read %d %q, %v; want %q", n, p, err, want)
+		}
+	}
+	cancel()
+	if _, err := in.Read(p); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if n := strings.Count(told.String(), "Ctrl-D"); n != 1 {
+		t.Errorf("told %d times: %s", n, told.String())
+	}
+	w.Close() // ends the read that was left
 }
 
 func TestClosedPipe(t *testing.T) {
