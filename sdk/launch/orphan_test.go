@@ -92,6 +92,10 @@ func TestHostKilled(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Fatalf("the dead host's sockets: %v", err)
 	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(dir, old, old); err != nil {
+		t.Fatal(err)
+	}
 	p := start(t, "")
 	if err := p.Stop(t.Context()); err != nil {
 		t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -118,4 +119,37 @@ func TestSweepDead(t *testing.T) {
 	}
 	first.remove()
 	second.remove()
+}
+
+// Hosts that start at the same moment sweep while the others make theirs.
+func TestSocketDirectoryWhileOthersSweep(t *testing.T) {
+	base, err := os.MkdirTemp("/tmp", "sweep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(base) })
+	done := make(chan struct{})
+	var others sync.WaitGroup
+	defer others.Wait()
+	defer close(done)
+	others.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				sweepDead(base)
+			}
+		}
+	})
+	for range 2000 {
+		dir, err := lockDirIn(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(dir.path); err != nil {
+			t.Fatalf("it is gone: %v", err)
+		}
+		dir.remove()
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,10 +63,11 @@ func lockDirIn(base string) (*lockedDir, error) {
 
 // lockDir makes and locks path. It returns nil when another host has it.
 func lockDir(path string) (*lockedDir, error) {
-	if err := makePrivate(path); err != nil {
-		return nil, err
+	err := makePrivate(path)
+	var f *os.File
+	if err == nil {
+		f, err = os.Open(path)
 	}
-	f, err := os.Open(path)
 	if os.IsNotExist(err) {
 		return nil, nil // a sweeping host was quicker
 	}
@@ -115,6 +117,10 @@ func makePrivate(path string) error {
 	return nil
 }
 
+// settleTime is how old a directory has to be before it counts as left behind: its
+// host may just be about to lock it.
+const settleTime = 10 * time.Second
+
 // sweepDead removes the directories in base whose hosts are gone.
 func sweepDead(base string) {
 	entries, err := os.ReadDir(base)
@@ -127,7 +133,8 @@ func sweepDead(base string) {
 		if err != nil {
 			continue
 		}
-		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		info, err := f.Stat()
+		if err == nil && time.Since(info.ModTime()) > settleTime && unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 			_ = os.RemoveAll(path)
 		}
 		_ = f.Close()

@@ -44,6 +44,9 @@ func failureJSON(f *host.Failure) []byte {
 
 // printJSON writes one JSON object and a newline to stdout.
 func printJSON(s *terminal.Streams, object []byte) error {
+	if s.OutTerminal {
+		object = []byte(terminal.EscapeJSON(string(object)))
+	}
 	_, err := s.Out.Write(append(object, '\n'))
 	return err
 }

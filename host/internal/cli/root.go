@@ -18,6 +18,9 @@ func (f *Factory) Run(ctx context.Context, args []string) int {
 	root := newCmdRoot(f)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil { // help, for one, does not look at what became of its text
+		err = f.Streams.Lost()
+	}
 	f.report(cmd, args, err)
 	return exitCode(err)
 }

@@ -76,6 +76,11 @@ the same and the exit code is 1.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Tool, opts.Words = args[0], args[1:]
 			opts.HasArgs = cmd.Flags().Changed("args")
+			for _, flag := range []string{"query", "save"} {
+				if f := cmd.Flags().Lookup(flag); f.Changed && f.Value.String() == "" {
+					return usagef("--%s: nothing follows it", flag)
+				}
+			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
 			}
@@ -102,7 +107,7 @@ func toolsCallRun(ctx context.Context, opts *toolsCallOptions) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	words, whole, err := opts.readArguments(ctx)
+	words, whole, err := opts.arguments(ctx)
 	if err != nil {
 		return err
 	}
@@ -147,9 +152,29 @@ func (opts *toolsCallOptions) check() error {
 	return nil
 }
 
-// readArguments reads the command line's words, or --args as a whole.
-func (opts *toolsCallOptions) readArguments(ctx context.Context) (words []argument.Word, whole json.RawMessage, err error) {
-	in := opts.Streams.Input(ctx)
+// arguments reads the command line's words, or --args as a whole, until ctx is
+// done: to open and read a file, a pipe or a terminal can take for ever.
+func (opts *toolsCallOptions) arguments(ctx context.Context) ([]argument.Word, json.RawMessage, error) {
+	type arguments struct {
+		words []argument.Word
+		whole json.RawMessage
+		err   error
+	}
+	read := make(chan arguments, 1)
+	go func() { // a read cannot be called off: after Ctrl-C it ends with the process
+		words, whole, err := opts.readArguments()
+		read <- arguments{words, whole, err}
+	}()
+	select {
+	case a := <-read:
+		return a.words, a.whole, a.err
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
+func (opts *toolsCallOptions) readArguments() (words []argument.Word, whole json.RawMessage, err error) {
+	in := opts.Streams.Input()
 	if opts.HasArgs {
 		whole, err = opts.readWhole(in)
 		return nil, whole, err
@@ -163,9 +188,6 @@ func (opts *toolsCallOptions) readArguments(ctx context.Context) (words []argume
 			return nil, nil, usagef("stdin can be read only once: %q", text)
 		}
 		w, err := argument.ParseWord(text, in)
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
 		if err != nil {
 			return nil, nil, usagef("%v", err)
 		}
@@ -182,9 +204,7 @@ func (opts *toolsCallOptions) readWhole(in io.Reader) (json.RawMessage, error) {
 	}
 	if isFile {
 		var err error
-		if text, err = argument.ReadText(path, in); errors.Is(err, context.Canceled) {
-			return nil, err
-		} else if err != nil {
+		if text, err = argument.ReadText(path, in); err != nil {
 			return nil, usagef("--args: %v", err)
 		}
 	}

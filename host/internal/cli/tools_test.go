@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -94,7 +97,8 @@ func TestMisspelledArgumentsAreNotSent(t *testing.T) {
 func TestMisnamedArgument(t *testing.T) {
 	const doubt = `the tool declares no argument "titel"; did you mean "title"?`
 	open := json.RawMessage(`{"properties":{"title":{"type":"string"},"n":{"type":"integer"}}}`)
-	h := answer(`{"content":[]}`)
+	const done = `{"content":[{"type":"text","text":"done"}]}`
+	h := answer(done)
 	h.tool = &host.Tool{InputSchema: open}
 	c := command{host: h}
 	if code := c.run(t, "tools", "call", "s/t", "titel=x", "zzz=1", "--config", "x"); code != 0 || c.err.String() != "collet: note: "+doubt+"\n" {
@@ -122,7 +126,7 @@ func TestMisnamedArgument(t *testing.T) {
 	}
 	for _, free := range []string{`{}`, `{"properties":{"title":{}},"additionalProperties":{"type":"string"}}`, `{"properties":{"title":{}},"patternProperties":{"t.*":{}}}`,
 		`{"properties":{"title":{}},"anyOf":[{"properties":{"titel":{}}}]}`} {
-		h := answer(`{"content":[]}`)
+		h := answer(done)
 		h.tool = &host.Tool{InputSchema: json.RawMessage(free)}
 		c := command{host: h}
 		if c.run(t, "tools", "call", "s/t", "titel=x", "--config", "x"); c.err.Len() > 0 {
@@ -144,6 +148,7 @@ func TestTerminalEscapesWhatStrangersSay(t *testing.T) {
 	for _, args := range [][]string{
 		{"tools", "call", "s/t"}, {"tools", "call", "s/t", "-q", "content.0.text"}, {"tools", "show", "s/t"},
 		{"tools", "list"}, {"tools", "list", "--tokens"}, {"servers", "list"},
+		{"tools", "call", "s/t", "--json"}, {"tools", "show", "s/t", "--json"}, {"tools", "list", "--json"},
 	} {
 		c := command{host: h, terminal: true}
 		c.run(t, append(args, "--config", "x")...)
@@ -154,7 +159,7 @@ func TestTerminalEscapesWhatStrangersSay(t *testing.T) {
 				t.Errorf("%v: %s: %q", args, name, text)
 			}
 		}
-		if !strings.Contains(c.out.String(), `\x1b[2J`) {
+		if !strings.Contains(c.out.String(), `\x1b[2J`) && !strings.Contains(c.out.String(), `\u001b[2J`) {
 			t.Errorf("%v: nothing escaped: %q", args, c.out.String())
 		}
 	}
@@ -282,6 +287,24 @@ func TestFullDiskIsTold(t *testing.T) {
 		if code := c.run(t, append(args, "--config", "x")...); code != 4 || !strings.Contains(c.err.String(), "no space left") {
 			t.Errorf("%v: exit code %d, stderr %q", args, code, c.err.String())
 		}
+	}
+}
+
+func TestCtrlCWhileArgumentsAreRead(t *testing.T) {
+	for _, args := range [][]string{{"--args", "-"}, {"x=@-"}} {
+		in, typed := io.Pipe()
+		h := answer(`{}`)
+		f := New(&terminal.Streams{In: in, Out: io.Discard, Err: io.Discard}, func(string) string { return "x" }, "test")
+		f.Open = func(context.Context, host.Options) (openHost, error) { return h, nil }
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			typed.Write([]byte("{")) // returns once it is being read
+			cancel()
+		}()
+		if code := f.Run(ctx, append([]string{"tools", "call", "s/t"}, args...)); code != 130 || h.called {
+			t.Errorf("%q: exit code %d, called %t", args, code, h.called)
+		}
+		typed.Close()
 	}
 }
 

@@ -2,6 +2,7 @@ package argument
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,12 +50,31 @@ func ParseWord(word string, stdin io.Reader) (Word, error) {
 	return w, nil
 }
 
-// ReadText reads the file of that path, or stdin for "-".
+// MaxText is how long a text may be, in bytes: no call takes longer arguments.
+const MaxText = 64 << 20
+
+// ReadText reads the file of that path, or stdin for "-". Longer than MaxText is
+// an error.
 func ReadText(path string, stdin io.Reader) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(stdin)
+	from := stdin
+	switch path {
+	case "":
+		return nil, errors.New("the name of a file is missing behind @; - is stdin")
+	case "-":
+		path = "stdin"
+	default:
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		from = file
 	}
-	return os.ReadFile(path)
+	text, err := io.ReadAll(io.LimitReader(from, MaxText+1))
+	if err == nil && len(text) > MaxText {
+		err = fmt.Errorf("%s is longer than %d MiB", path, MaxText>>20)
+	}
+	return text, err
 }
 
 // Object builds a tool's arguments from words, in the order given. inputSchema

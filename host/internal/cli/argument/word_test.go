@@ -208,7 +208,10 @@ func TestParseWord(t *testing.T) {
 	if got, _ := Object(json.RawMessage(`{"properties":{"k":{"type":"integer"}}}`), []Word{w}); string(got) != `{"k":5}` {
 		t.Errorf("a file's content is typed by the schema, got %s", got)
 	}
-	for _, bad := range []string{"", "x", "=x", ":=1", "k:=", "k:=x", "k:=007", "k=@" + dir + "/none", "k=\xff", "k:=\"\xff\""} {
+	if _, err := ParseWord("k=@-", zeros{}); err == nil || !strings.Contains(err.Error(), "stdin is longer than 64 MiB") {
+		t.Errorf("an endless stdin: %v", err)
+	}
+	for _, bad := range []string{"k=@", "", "x", "=x", ":=1", "k:=", "k:=x", "k:=007", "k=@" + dir + "/none", "k=\xff", "k:=\"\xff\""} {
 		if w, err := ParseWord(bad, strings.NewReader("")); err == nil {
 			t.Errorf("%q: got %+v", bad, w)
 		}
@@ -250,3 +253,7 @@ func FuzzObject(f *testing.F) {
 		}
 	})
 }
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }

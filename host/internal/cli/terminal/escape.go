@@ -38,6 +38,22 @@ func Escape(s string) string {
 	return b.String()
 }
 
+// EscapeJSON is Escape for JSON text: what is harmful in a string is spelled as
+// JSON spells it, so that the text means the same.
+func EscapeJSON(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if harmful(r, n) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
 func harmful(r rune, size int) bool {
 	switch {
 	case r == '\t' || r == '\n':

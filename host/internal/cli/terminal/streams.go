@@ -6,7 +6,7 @@
 package terminal
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -50,12 +50,11 @@ func System(getenv func(string) string) *Streams {
 	return s
 }
 
-// Input returns a reader of In whose reads end with ctx, and which tells a person
-// once that something has to be typed.
-func (s *Streams) Input(ctx context.Context) io.Reader { return &input{ctx: ctx, streams: s} }
+// Input returns a reader of In that tells a person, once, that something has to be
+// typed.
+func (s *Streams) Input() io.Reader { return &input{streams: s} }
 
 type input struct {
-	ctx     context.Context
 	streams *Streams
 	told    bool
 }
@@ -65,25 +64,7 @@ func (r *input) Read(p []byte) (int, error) {
 		r.told = true
 		r.streams.Note("collet: reading from the terminal; Ctrl-D on a line of its own ends the text")
 	}
-	type answer struct {
-		n   int
-		err error
-	}
-	done := make(chan answer, 1)
-	buffer := make([]byte, len(p))
-	// A read of a terminal or a pipe cannot be called off: after Ctrl-C it is left
-	// to end with the process.
-	go func() {
-		n, err := r.streams.In.Read(buffer)
-		done <- answer{n, err}
-	}()
-	select {
-	case a := <-done:
-		copy(p, buffer[:a.n])
-		return a.n, a.err
-	case <-r.ctx.Done():
-		return 0, r.ctx.Err()
-	}
+	return r.streams.In.Read(p)
 }
 
 // Text returns s as it may be shown on Out: unchanged, unless a person looks.
@@ -103,6 +84,17 @@ func (s *Streams) Note(format string, args ...any) {
 	fmt.Fprintln(s.Err, line)
 }
 
+// Lost is the first error of a write to the process's own stdout, nil when all
+// that was written has gone out, or into a pipe that nobody reads any more.
+func (s *Streams) Lost() error {
+	if p, ok := s.Out.(*pipeWriter); ok {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.lost
+	}
+	return nil
+}
+
 // Bold returns text as a heading on Out.
 func (s *Streams) Bold(text string) string {
 	if !s.Color {
@@ -116,6 +108,7 @@ type pipeWriter struct {
 	mu     sync.Mutex
 	w      io.Writer
 	closed bool
+	lost   error // the first error of w
 }
 
 func (p *pipeWriter) Write(b []byte) (int, error) {
@@ -129,5 +122,6 @@ func (p *pipeWriter) Write(b []byte) (int, error) {
 		p.closed = true
 		return len(b), nil
 	}
+	p.lost = cmp.Or(p.lost, err)
 	return n, err
 }

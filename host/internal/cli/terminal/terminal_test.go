@@ -2,12 +2,12 @@ package terminal
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -44,6 +44,17 @@ func TestEscaperHoldsTornCharactersTogether(t *testing.T) {
 		}
 		if out.String() != Escape(text) {
 			t.Errorf("in pieces of %d: %q", size, out.String())
+		}
+	}
+}
+
+func TestEscapeJSON(t *testing.T) {
+	for in, want := range map[string]string{
+		"{\"a\": \"\\u001b ä 日本\",\n\t\"b\":1}": "{\"a\": \"\\u001b ä 日本\",\n\t\"b\":1}",
+		"\"\u202e\u009b\x7f\xff\"":              `"\u202e\u009b\u007f\ufffd"`,
+	} {
+		if got := EscapeJSON(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
 }
@@ -99,27 +110,18 @@ func TestWrappedTable(t *testing.T) {
 	}
 }
 
-func TestInputEndsWithTheContext(t *testing.T) {
-	r, w := io.Pipe()
-	var told bytes.Buffer
-	s := &Streams{In: r, Err: &told, InTerminal: true}
-	ctx, cancel := context.WithCancel(t.Context())
-	in := s.Input(ctx)
-	go w.Write([]byte("ab"))
-	p := make([]byte, 1)
-	for _, want := range []string{"a", "b"} {
-		if n, err := in.Read(p); n != 1 || err != nil || string(p) != want {
-			t.Fatalf("read %d %q, %v; want %q", n, p, err, want)
+func TestInputTellsOnce(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		var told bytes.Buffer
+		s := &Streams{In: iotest.OneByteReader(strings.NewReader("abc")), Err: &told, InTerminal: terminal}
+		text, err := io.ReadAll(s.Input())
+		if string(text) != "abc" || err != nil {
+			t.Errorf("read %q, %v", text, err)
+		}
+		if got := strings.Count(told.String(), "Ctrl-D") == 1; got != terminal || !terminal && told.Len() > 0 {
+			t.Errorf("terminal %t: told %q", terminal, told.String())
 		}
 	}
-	cancel()
-	if _, err := in.Read(p); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	if n := strings.Count(told.String(), "Ctrl-D"); n != 1 {
-		t.Errorf("told %d times: %s", n, told.String())
-	}
-	w.Close() // ends the read that was left
 }
 
 func TestClosedPipe(t *testing.T) {
@@ -135,10 +137,16 @@ func TestClosedPipe(t *testing.T) {
 			t.Errorf("got %d, %v", n, err)
 		}
 	}
+	if lost := (&Streams{Out: p}).Lost(); lost != nil {
+		t.Errorf("a closed pipe lost %v", lost)
+	}
 	other := errors.New("disk full")
 	p = &pipeWriter{w: failing{other}}
 	if _, err := p.Write(nil); !errors.Is(err, other) {
 		t.Errorf("got %v", err)
+	}
+	if lost := (&Streams{Out: p}).Lost(); lost != other {
+		t.Errorf("lost %v", lost)
 	}
 }
 
