@@ -136,7 +136,23 @@ func TestHugeTool(t *testing.T) {
 		if words := parse(cut(query, maxQuery)); len(words) > maxQueryWords {
 			t.Errorf("%d words are asked for", len(words))
 		}
+		if m := mentions(cut(query, maxQuery)); len(m) > maxQueryWords {
+			t.Errorf("%d names are looked for", len(m))
+		}
 		index.Search(query, Options{})
+	}
+}
+
+// A query of nothing but words that have many others beside them looks up no more
+// than it may.
+func TestLookupsAreBounded(t *testing.T) {
+	index := build([]Server{{Name: "all", Tools: []Tool{{Name: "x", Description: synonymText}}}})
+	lookups := 0
+	for _, c := range index.Snapshot().view("").concepts(parse(synonymText)) {
+		lookups += len(c.alternatives)
+	}
+	if most := maxQueryWords*3 + maxSynonyms; lookups > most || lookups <= maxSynonyms {
+		t.Errorf("%d lookups, want more than %d and at most %d", lookups, maxSynonyms, most)
 	}
 }
 
@@ -201,6 +217,7 @@ func BenchmarkSearch(b *testing.B) {
 			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 			b.ReportMetric(q.first, "R@1")
 			b.ReportMetric(q.five, "R@5")
+			b.ReportMetric(q.ten, "R@10")
 			b.ReportMetric(q.reciprocal, "MRR")
 			b.ReportMetric(0, "ns/op")
 		})

@@ -10,7 +10,8 @@ const (
 
 	maxQuery       = 4 << 10   // longer than any question; a pasted file is cut
 	maxQueryWords  = 48        // different ones that are looked up; a sentence has 10 to 20
-	maxLoose       = 6         // unknown words for which the vocabulary is gone through
+	maxSynonyms    = 160       // words that are looked up besides; a sentence has 30 to 80
+	maxLoose       = 4         // unknown words for which the vocabulary is gone through
 	maxName        = 1 << 10   // a tool's own name
 	maxTitle       = 1 << 10   //
 	maxDescription = 16 << 10  // the longest in the field are about 10 KiB

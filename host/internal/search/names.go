@@ -30,8 +30,8 @@ func fold(s string) string {
 	return folded
 }
 
-// seed is that of the keys below. It differs between processes, so nobody can
-// choose names that meet; no order depends on it.
+// seed is that of all hashes here. It differs between processes, so nobody can
+// choose words that meet; no order depends on it.
 var seed = maphash.MakeSeed()
 
 // nameKey leads from a folded name to a tool. The name itself is not kept: the

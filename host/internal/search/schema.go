@@ -19,8 +19,7 @@ func schemaWords(schema []byte, parameter, value func(string)) {
 	if !root.IsObject() {
 		return
 	}
-	r := schemaReader{root: root, parameter: parameter, value: value,
-		work: maxSchemaWork, parameters: maxParameters, text: maxParamText}
+	r := newSchemaReader(root, parameter, value)
 	r.read(root, 0)
 }
 
@@ -30,6 +29,11 @@ type schemaReader struct {
 	parameter, value       func(string)
 	work, parameters, text int
 	refs                   map[string]bool // those followed
+}
+
+func newSchemaReader(root gjson.Result, parameter, value func(string)) schemaReader {
+	return schemaReader{root: root, parameter: parameter, value: value,
+		work: maxSchemaWork, parameters: maxParameters, text: maxParamText}
 }
 
 // spend reports whether v may still be gone through, and takes its size off what

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 )
 
 func readSchema(schema string) (parameters, values string) {
@@ -69,15 +71,24 @@ func TestSchemaBounds(t *testing.T) {
 		}
 	})
 	// References that fan out, and one pointer of very many steps: without a bound
-	// the work grows with the square of the size, and this would take minutes.
+	// the work would grow with the square of the size.
 	t.Run("work", func(t *testing.T) {
 		var defs []string
 		for i := range 5000 {
 			defs = append(defs, fmt.Sprintf(`"d%d":{"$ref":"#/$defs/d%d","anyOf":[{"$ref":"#/$defs/d%d"}]}`, i, i+1, i*7%5000))
 		}
-		readSchema(`{"properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{` + strings.Join(defs, ",") + `}}`)
-		steps := 40_000
+		const steps = 40_000
 		deep := strings.Repeat(`{"a":`, steps) + "{}" + strings.Repeat("}", steps)
-		readSchema(`{"properties":{"p":{"$ref":"#/a` + strings.Repeat("/a", steps) + `"}},"a":` + deep + `}`)
+		for name, schema := range map[string]string{
+			"references": `{"properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{` + strings.Join(defs, ",") + `}}`,
+			"steps":      `{"properties":{"p":{"$ref":"#/a` + strings.Repeat("/a", steps) + `"}},"a":` + deep + `}`,
+		} {
+			ignore := func(string) {}
+			r := newSchemaReader(gjson.Parse(schema), ignore, ignore)
+			r.read(r.root, 0)
+			if over := -r.work; over > 2*len(schema) || over < 0 {
+				t.Errorf("%s: %d bytes were gone through beyond %d, in a schema of %d", name, over, maxSchemaWork, len(schema))
+			}
+		}
 	})
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"maps"
 	"math"
 	"slices"
@@ -27,6 +28,8 @@ type shard struct {
 	about       lexicon // the words of the server's name and of what it says of itself
 	aboutCounts []aboutCounts
 	aboutLength [aboutFields]int
+
+	filter filter // of words and about
 }
 
 // The fields of a server, which all its tools share.
@@ -75,6 +78,12 @@ func newShard(from Server) *shard {
 	b.finish()
 	s.names = s.nameKeys()
 	s.readAbout(from)
+	s.filter = newFilter(s.words.len() + s.about.len())
+	for _, l := range []lexicon{s.words, s.about} {
+		for i := range l.len() {
+			s.filter.add(maphash.String(seed, l.at(i)))
+		}
+	}
 	return s
 }
 

@@ -1,6 +1,9 @@
 package search
 
-import "math"
+import (
+	"hash/maphash"
+	"math"
+)
 
 // view is the part of a snapshot that a query goes to, with its statistics.
 type view struct {
@@ -9,12 +12,13 @@ type view struct {
 	tools   int
 	average [fields]float64 // length of a tool's fields, of those that have them
 	about   [aboutFields]float64
+	spare   int // lookups of synonyms that are left to the query
 }
 
 // view returns the shards of one server, or of all when server is empty. Case and
 // "-" against "_" do not count.
 func (s *Snapshot) view(server string) *view {
-	v := &view{}
+	v := &view{spare: maxSynonyms}
 	folded := fold(server)
 	var filled [fields]int
 	var told [aboutFields]int
@@ -52,7 +56,11 @@ type place struct {
 
 // lookup returns the places of a stem and the number of tools it leads to.
 func (v *view) lookup(stem string) (places []place, tools int) {
+	hash := maphash.String(seed, stem)
 	for i, sh := range v.shards {
+		if !sh.filter.may(hash) {
+			continue
+		}
 		p := place{shard: i}
 		n := 0
 		if at, ok := sh.words.find(stem); ok {
@@ -151,7 +159,9 @@ func (v *view) concept(a asked) concept {
 		add(o.stem, o.weight)
 	}
 	if a.kind == word || a.kind == whole {
-		for _, s := range synonyms()[a.stem] {
+		others := synonyms()[a.stem]
+		for _, s := range others[:min(len(others), v.spare)] {
+			v.spare--
 			add(s, synonymWeight)
 		}
 	}
