@@ -91,6 +91,7 @@ proto-check: $(CACHE)/buf/installed $(CACHE)/bin/protoc-gen-go $(CACHE)/bin/prot
 ## bench: figures of these binaries against floors measured in the same run; see bench/README.md
 bench: build
 	CGO_ENABLED=0 go run -trimpath ./bench -bin bin
+	CGO_ENABLED=0 go test -run '^$$' -bench . ./host/internal/search
 
 ## clean: what build made; .cache/ (pinned tools and servers) stays
 clean:
