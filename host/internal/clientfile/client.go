@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 )
@@ -115,10 +116,13 @@ func readClaudeDesktop(r *reader, root object) {
 
 // readClaudeCode: mcpServers of the user and, in ~/.claude.json, of each project
 // under projects.DIRECTORY (Claude Code docs, "Connect Claude Code to tools via
-// MCP", scopes). Only the project of the working directory counts; Claude Code
+// MCP", scopes); timeout in milliseconds. Only the project of the working directory counts; Claude Code
 // would start the others' servers nowhere else either.
 func readClaudeCode(r *reader, root object) {
-	read := func(e *entry) { e.mcpServer("url") }
+	read := func(e *entry) {
+		e.mcpServer("url")
+		e.Timeout = e.duration("timeout", time.Millisecond, maxTimeout)
+	}
 	r.optional(root, "mcpServers", read)
 	projects := root.object("projects")
 	for _, dir := range projects.keys {
