@@ -10,6 +10,16 @@ import (
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
+// LookPath returns the file that Start would execute for cmd, by the rule of
+// Start. The error is a *failure.Failure, ConnectionRefused.
+func LookPath(cmd Command) (string, error) {
+	path, f := lookPath(cmd)
+	if f != nil {
+		return "", f
+	}
+	return path, nil
+}
+
 // lookPath finds the executable of cmd: with a slash where it says, otherwise on
 // the child's own PATH, in its absolute entries alone, because what a relative
 // one holds depends on where the host happened to be started.

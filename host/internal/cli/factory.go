@@ -33,6 +33,7 @@ type caller interface {
 type openHost interface {
 	catalog
 	caller
+	diagnoser
 	io.Closer
 }
 

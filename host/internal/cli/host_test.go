@@ -13,11 +13,12 @@ import (
 
 // fakeHost answers what a test puts in.
 type fakeHost struct {
-	problems []host.Problem
-	listing  host.Listing
-	tool     *host.Tool
-	result   *host.Result
-	err      error
+	problems  []host.Problem
+	listing   host.Listing
+	tool      *host.Tool
+	result    *host.Result
+	diagnosis *host.Diagnosis
+	err       error
 
 	request host.Request
 	called  bool
@@ -38,6 +39,9 @@ func (h *fakeHost) Tool(context.Context, string) (*host.Tool, error) {
 func (h *fakeHost) Call(_ context.Context, req host.Request) (*host.Result, error) {
 	h.request, h.called = req, true
 	return h.result, h.err
+}
+func (h *fakeHost) Diagnose(context.Context, host.DiagnoseQuery) (*host.Diagnosis, error) {
+	return h.diagnosis, h.err
 }
 func (h *fakeHost) Close() error { h.closed = true; return nil }
 

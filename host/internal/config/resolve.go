@@ -147,7 +147,12 @@ type field []any
 
 // place is where a field is: its line, and its dotted path from the top.
 func (x *resolution) place(f field) string {
-	s := x.server
+	path, line := x.server.locate(f)
+	return fmt.Sprintf("%s:%d, %s", x.server.File, line, path)
+}
+
+// locate is a field's dotted path from the top, and its line.
+func (s *Server) locate(f field) (path string, line int) {
 	path, at, line := joinKey("servers", s.Name), s.at, s.Line
 	for _, step := range f {
 		switch step := step.(type) {
@@ -160,7 +165,7 @@ func (x *resolution) place(f field) string {
 			line = at.pos.line
 		}
 	}
-	return fmt.Sprintf("%s:%d, %s", s.File, line, path)
+	return path, line
 }
 
 func (x *resolution) fail(f field, err error) {

@@ -69,6 +69,7 @@ type run struct {
 	first   bool // upstream has been told
 	health  *adapterpb.Health
 	version string
+	info    []byte // what the upstream said of itself
 	killed  string // why the host ended the process, if it did
 }
 
@@ -149,7 +150,7 @@ func (r *run) note(ev *adapterpb.WatchEvent) {
 	case *adapterpb.WatchEvent_Snapshot:
 		info := e.Snapshot.GetServerInfo()
 		r.mu.Lock()
-		r.version = version(info)
+		r.version, r.info = version(info), info
 		r.mu.Unlock()
 		r.setHealth(e.Snapshot.GetHealth())
 	case *adapterpb.WatchEvent_Health:

@@ -77,6 +77,7 @@ type Server struct {
 	used    time.Time     // when something last needed the server
 	news    []Status      // changes that Changed has not been told of yet
 
+	secret    secrets // of the entry's values, once they were resolved
 	tools     []*catalog.Tool
 	listed    bool // tools is what the server said under these settings, if only in an earlier run
 	withdrawn withdrawals

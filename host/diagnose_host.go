@@ -1,0 +1,117 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/collet-dev/collet/sdk/launch"
+)
+
+// surroundings looks at what all servers share.
+func (h *Host) surroundings(found *Discovery) HostDiagnosis {
+	d := HostDiagnosis{
+		Version: h.opt.Version, ConfigFiles: h.hub.Config().Files,
+		StateDir: h.opt.StateDir, CacheDir: h.opt.CacheDir,
+	}
+	for _, p := range h.hub.Config().Problems {
+		if p.Server == "" {
+			d.Findings = append(d.Findings, configFinding(p))
+		}
+	}
+	if found != nil && found.Ignored() != nil {
+		d.Findings = append(d.Findings, ignoredFinding(found))
+	}
+	if len(h.hub.Names()) == 0 && len(d.Findings) == 0 {
+		d.Findings = append(d.Findings, Finding{
+			Kind: KindNote, Check: "config", Message: "no servers are configured", Advice: "add a [servers.NAME] table to mcp.toml",
+		})
+	}
+	var err error
+	if d.SocketDir, err = launch.CheckSocketDir(); err != nil {
+		d.Findings = append(d.Findings, Finding{
+			Kind: KindUnreachable, Check: "sockets", Message: err.Error(),
+			Advice: "set XDG_RUNTIME_DIR to a short path of a directory of yours; no server can start without one",
+		})
+	}
+	for _, dir := range []struct{ check, path, loss, variable string }{
+		{"state", d.StateDir, "what servers write to stderr is not kept", "XDG_STATE_HOME"},
+		{"cache", d.CacheDir, "every command is slower than it has to be", "XDG_CACHE_HOME"},
+	} {
+		if err := writable(dir.path); err != nil {
+			d.Findings = append(d.Findings, Finding{
+				Kind: KindNote, Check: dir.check, Message: fmt.Sprintf("%v: %s", err, dir.loss),
+				Advice: "make " + dir.path + " writable, or set " + dir.variable,
+			})
+		}
+	}
+	d.PluginDirs, _ = h.hub.Config().Host.ResolvePluginDirs(h.values)
+	for _, dir := range d.PluginDirs {
+		if why := noDirectory(dir); why != "" {
+			d.Findings = append(d.Findings, Finding{
+				Kind: KindNote, Check: "plugin-dirs", Message: dir + " " + why, Key: "host.plugin_dirs",
+				Advice: "make it, or remove it from host.plugin_dirs",
+			})
+		}
+	}
+	return d
+}
+
+func configFinding(p Problem) Finding {
+	f := Finding{Kind: KindConfiguration, Check: "config", Message: p.Message, File: p.File, Line: p.Line, Column: p.Column, Key: p.Key}
+	switch {
+	case p.Key == "":
+		f.Advice = "correct the file; until then nothing of it counts"
+	case p.Server != "":
+		f.Advice = "correct " + p.Key + ", or remove the entry"
+	default:
+		f.Advice = "correct " + p.Key + "; until then its default counts"
+	}
+	return f
+}
+
+// ignoredFinding tells of a project's file that does not count.
+func ignoredFinding(found *Discovery) Finding {
+	file := found.Ignored()
+	f := Finding{
+		Kind: KindNote, Check: "trust", File: file.Path,
+		Message: file.Path + " is not trusted, so nothing of it counts",
+		Advice:  "look at what is in it, then run 'collet trust'",
+	}
+	switch {
+	case file.Err != nil:
+		f.Message = file.Path + " does not count: " + file.Err.Error()
+		f.Advice = "make it readable, or remove it"
+	case file.Changed:
+		f.Message = file.Path + " was changed since it was trusted, so nothing of it counts"
+	}
+	return f
+}
+
+// writable makes a directory, if need be, and a file in it.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(file.Close(), os.Remove(file.Name()))
+	return err
+}
+
+// noDirectory says why a path is no directory that can be looked into; "" when it is one.
+func noDirectory(path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "does not exist"
+	case err != nil:
+		return "cannot be looked into: " + err.Error()
+	case !info.IsDir():
+		return "is no directory"
+	}
+	return ""
+}
