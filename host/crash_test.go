@@ -93,17 +93,6 @@ func endless(ctx context.Context, h *host.Host, server string) call {
 	return c
 }
 
-func pidOf(t *testing.T, h *host.Host, server string) int {
-	t.Helper()
-	for _, s := range h.Servers() {
-		if s.Name == server {
-			return s.Pid
-		}
-	}
-	t.Fatalf("no server %s", server)
-	return 0
-}
-
 func TestKillTheHost(t *testing.T) {
 	opt := options(t, `
 [servers.a]

@@ -131,3 +131,14 @@ func mustFail(t *testing.T, h *host.Host, req host.Request) *host.Failure {
 	}
 	return err.(*host.Failure)
 }
+
+func pidOf(t *testing.T, h *host.Host, server string) int {
+	t.Helper()
+	for _, s := range h.Servers() {
+		if s.Name == server {
+			return s.Pid
+		}
+	}
+	t.Fatalf("no server %s", server)
+	return 0
+}
