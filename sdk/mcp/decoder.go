@@ -51,7 +51,21 @@ type decoder struct {
 
 // counts are what was wrong with the input; the decoders of one connection share
 // them.
-type counts struct{ junk, badText, oversized atomic.Int64 }
+type counts struct {
+	junk, badText, oversized atomic.Int64
+
+	heard     atomic.Bool            // there was a message
+	firstJunk atomic.Pointer[string] // as it may be shown
+}
+
+// onlyJunk says, as the end of a sentence, that all output was no MCP, if so.
+func (c *counts) onlyJunk() string {
+	first := c.firstJunk.Load()
+	if first == nil || c.heard.Load() {
+		return ""
+	}
+	return "; it printed only output that is no MCP, first " + *first
+}
 
 // line takes one line. An error ends the session.
 func (d *decoder) line(l line) error {
@@ -125,7 +139,10 @@ func (d *decoder) object(e envelope, b []byte) {
 		d.skip(b)
 		return
 	}
-	d.heard = true
+	if !d.heard {
+		d.heard = true
+		d.counts.heard.Store(true)
+	}
 	d.to.message(e)
 }
 
@@ -222,7 +239,9 @@ func (d *decoder) salvage(b []byte, i int) (int, error) {
 
 func (d *decoder) skip(b []byte) {
 	if n := d.junk.Add(1); n <= junkLogged {
-		d.log.Warn("skipped output of the server that is no MCP message", "line", quote(b))
+		line := quote(b)
+		d.firstJunk.CompareAndSwap(nil, &line)
+		d.log.Warn("skipped output of the server that is no MCP message", "line", line)
 	}
 }
 

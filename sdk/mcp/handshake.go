@@ -163,15 +163,21 @@ func (c *Client) diedProbing(f *failure.Failure) bool {
 	return c.server.Load().ProtocolVersion == "" && f.Class == failure.ConnectionRefused && f.Err == nil
 }
 
-// startFailure is f as the reason why a server could not be started.
-func startFailure(f *failure.Failure, lastWords string) *failure.Failure {
+// startFailure is f as the reason why a server could not be started; junk says
+// that it printed nothing that can be understood, if so.
+func startFailure(f *failure.Failure, lastWords, junk string) *failure.Failure {
 	g := *f
 	if g.Delivery != failure.Answered {
 		g.Delivery = failure.NotSent // no tool was called
 	}
-	if g.Class == failure.Timeout {
+	switch {
+	case g.Class == failure.Timeout && junk != "":
+		g.Message = "the server did not finish its handshake in time" + junk + lastWords
+	case g.Class == failure.Timeout:
 		g.Message = "the server did not finish its handshake in time" + lastWords +
 			"; a package runner (npx, uvx) may still be downloading: a longer start_timeout helps"
+	case g.Class == failure.ConnectionRefused:
+		g.Message += junk
 	}
 	return &g
 }

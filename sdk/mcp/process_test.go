@@ -260,3 +260,28 @@ func TestEnvironmentIsTheOneGiven(t *testing.T) {
 		t.Errorf("environment: %s", got)
 	}
 }
+
+// What a program that is no MCP server does first is what its failure tells.
+func TestProgramsThatAreNoServers(t *testing.T) {
+	for script, parts := range map[string][]string{
+		"cat":                              {"sends back what it is sent", "no MCP server"},
+		"echo Listening on 3000; sleep 60": {"did not finish its handshake in time; it printed only output that is no MCP", `"Listening on 3000"`},
+		"echo usage: x; echo; exit 3":      {"exit status 3", `it printed only output that is no MCP, first "usage: x"`},
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(within(t), 3*time.Second)
+			defer cancel()
+			_, err := Start(ctx, Command{Path: "/bin/sh", Args: []string{"-c", script}, Env: os.Environ()}, Options{ProbeTimeout: 200 * time.Millisecond})
+			f := asFailure(t, err)
+			for _, part := range parts {
+				if !strings.Contains(f.Message, part) {
+					t.Errorf("%v %q lacks %q", f.Class, f.Message, part)
+				}
+			}
+			if f.Class == failure.Timeout && strings.Contains(f.Message, "downloading") {
+				t.Errorf("%q", f.Message)
+			}
+		})
+	}
+}

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -317,6 +319,24 @@ func (s *session) broken(head, tail []byte, why string, oversized bool) {
 	}
 }
 
+// echo ends a request of ours that comes back as it was sent, and reports
+// whether this is one. Answered, the answer would come back as well, and pass
+// for the peer's.
+func (s *session) echo(e envelope) bool {
+	id, ok := parseID(e.id)
+	if !ok {
+		return false
+	}
+	s.mu.Lock()
+	c := s.pending[id]
+	s.mu.Unlock()
+	if c == nil || e.params == nil || !bytes.HasSuffix(c.message, slices.Concat([]byte(`,"method":`), e.method, []byte(`,"params":`), e.params, []byte("}\n"))) {
+		return false
+	}
+	s.answer(id, nil, invalidAnswer("it sends back what it is sent, as cat does: it is no MCP server"))
+	return true
+}
+
 // fromPeer handles the peer's requests and notifications. A request gets its
 // answer at once, unless the caller answers it.
 func (s *session) fromPeer(e envelope) {
@@ -332,6 +352,7 @@ func (s *session) fromPeer(e envelope) {
 	case e.id == nil && method == "notifications/cancelled" && s.answers != nil && s.answers.cancel(member(e.params, "requestId")):
 	case e.id == nil:
 		s.tell(method, json.RawMessage(e.params))
+	case s.echo(e):
 	case method == "ping":
 		s.reply(response(e.id, json.RawMessage("{}"), nil))
 	case s.answers != nil:

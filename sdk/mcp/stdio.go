@@ -40,7 +40,8 @@ func Start(ctx context.Context, cmd Command, opt Options) (*Client, error) {
 		f = c.handshake(ctx, false)
 	}
 	if f != nil {
-		f = startFailure(f, c.link.(*stdio).process.lines.lastWords())
+		p := c.link.(*stdio).process
+		f = startFailure(f, p.lines.lastWords(), p.decoder.counts.onlyJunk())
 		abandon(c)
 		return nil, f
 	}

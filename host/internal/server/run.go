@@ -262,7 +262,10 @@ func (r *run) exited(sent bool) *Failure {
 // request may have reached the upstream.
 func (r *run) fail(ctx context.Context, err error, sent bool) *Failure {
 	if f := failure.FromStatus(err); f != nil {
-		return &Failure{Failure: *f}
+		// With a time to come back, a connection that was not even tried is the
+		// adapter's own pause after failures, not the upstream's wish.
+		held := f.Delivery == failure.NotSent && f.RetryAfter > 0 && f.Class != failure.RateLimited
+		return &Failure{Failure: *f, Postponed: held}
 	}
 	st := status.Convert(err)
 	// The adapter knows the caller's deadline too, and may be the first to notice.
