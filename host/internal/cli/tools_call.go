@@ -95,6 +95,9 @@ the same and the exit code is 1.`,
 	flags.StringVar(&opts.Retry, "retry", "", "when to try a second time: safe, always or never (default: the server's)")
 	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
 	flags.StringVar(&opts.SaveDir, "save", "", "write images, audio and blobs to new files in this `directory`")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return usagef("%v; a tool's own arguments are written key=value", err)
+	})
 	completeFlag(cmd, "args", completeWhole)
 	completeFlag(cmd, "retry", words("safe\twhen it cannot do harm", "always\talso when the first may have worked", "never"))
 	if err := cmd.MarkFlagDirname("save"); err != nil {
