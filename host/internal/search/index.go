@@ -28,23 +28,25 @@ type Tool struct {
 // Index holds the tools of all servers. The zero value is empty and ready to use;
 // any number of goroutines may use it.
 type Index struct {
-	mu      sync.Mutex // held while the parts change
+	mu      sync.Mutex // held while a part is put in its place
 	current atomic.Pointer[Snapshot]
 }
 
 // Put makes s what is known of the server of that name. Tools without a name, and
-// all but the first of one name, are left out. Only this server's text is read;
-// queries go on with the snapshot before until Put returns. s is not kept.
+// all but the first of one name, are left out. Only this server's text is read, and
+// queries go on with what was known before until Put returns. Of two at once for
+// one server the one that ends last stays. s is not kept.
 func (x *Index) Put(s Server) {
+	part := newShard(s)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	old := x.Snapshot().shards
 	at, found := position(old, s.Name)
 	next := slices.Clone(old)
 	if found {
-		next[at] = newShard(s)
+		next[at] = part
 	} else {
-		next = slices.Insert(next, at, newShard(s))
+		next = slices.Insert(next, at, part)
 	}
 	x.current.Store(&Snapshot{next})
 }

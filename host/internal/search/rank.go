@@ -46,7 +46,8 @@ type tally struct {
 	current found   // of the concept being counted
 }
 
-// found is the best that a tool has of one concept.
+// found is what a tool has of one concept: the scores of all its alternatives, the
+// value of the best, and the weight of the best in the tool's name.
 type found struct{ score, value, name float64 }
 
 // tallies are kept between queries: ten thousand of them are half a megabyte.
@@ -105,23 +106,23 @@ func (v *view) count(t []tally, a alternative, p place) {
 	next := 0
 	for list := (postings{list: p.postings, tool: -1}); list.next(); {
 		for ; shared > 0 && next < list.tool; next++ {
-			t[next].current.improve(a, shared, false)
+			t[next].current.take(a, shared, false)
 		}
 		next = list.tool + 1
 		frequency := shared
 		for f, w := range fieldWeights {
 			frequency += w.frequency(list.counts[f], int(sh.lengths[list.tool][f]), v.average[f])
 		}
-		t[list.tool].current.improve(a, frequency, list.counts[nameField] > 0)
+		t[list.tool].current.take(a, frequency, list.counts[nameField] > 0)
 	}
 	for ; shared > 0 && next < len(sh.tools); next++ {
-		t[next].current.improve(a, shared, false)
+		t[next].current.take(a, shared, false)
 	}
 }
 
-// improve takes in one alternative that a tool has.
-func (f *found) improve(a alternative, frequency float64, inName bool) {
-	f.score = max(f.score, a.value*frequency/(saturation+frequency))
+// take adds an alternative that a tool has.
+func (f *found) take(a alternative, frequency float64, inName bool) {
+	f.score += a.value * frequency / (saturation + frequency)
 	f.value = max(f.value, a.value)
 	if inName {
 		f.name = max(f.name, a.weight)
