@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,10 @@ Clients: ` + clients,
 		Args:    exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.To == "" {
-				opts.To = f.userFile()
+				var err error
+				if opts.To, err = f.userFile(); err != nil {
+					return err
+				}
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -71,14 +75,14 @@ Clients: ` + clients,
 }
 
 // userFile is the mcp.toml that a person means who names none.
-func (f *Factory) userFile() string {
-	if f.configFile != "" {
-		return f.configFile
+func (f *Factory) userFile() (string, error) {
+	if file := cmp.Or(f.configFile, f.Getenv("COLLET_CONFIG")); file != "" {
+		return file, nil
 	}
-	if file := f.Getenv("COLLET_CONFIG"); file != "" {
-		return file
+	if f.homeless != nil {
+		return "", exitf(exitConfiguration, "%v", f.homeless)
 	}
-	return filepath.Join(xdg.ConfigHome, "collet", "mcp.toml")
+	return filepath.Join(xdg.ConfigHome, "collet", "mcp.toml"), nil
 }
 
 // surroundings are those of the process; what is not known stays empty.
@@ -230,7 +234,7 @@ func tellOutcome(opts *configImportOptions, o configedit.Outcome) {
 		opts.Streams.Note("collet: %s: left out: %s", called, o.Reason)
 		return
 	}
-	if called != o.Name {
+	if called != o.Name && o.Name != opts.Prefix+o.Server.Name {
 		opts.Streams.Note("collet: %s: renamed, as it cannot keep its name", called)
 	}
 	for _, n := range o.Server.Notes {
