@@ -122,7 +122,7 @@ plugin = "hello"
 		}
 		pids = append(pids, pid)
 	}
-	pids = append(pids, descendants(t, pids)...)
+	pids = append(pids, below(pids)...)
 	if len(pids) < 5 {
 		t.Errorf("only %d processes: the tree is not what this test is about", len(pids))
 	}
@@ -135,9 +135,8 @@ plugin = "hello"
 	}
 }
 
-// descendants are the processes below pids, by /proc; none where there is no /proc.
-func descendants(t *testing.T, pids []int) []int {
-	t.Helper()
+// below are the processes below pids, by /proc; none where there is no /proc.
+func below(pids []int) []int {
 	var all []int
 	for todo := pids; len(todo) > 0; todo = todo[1:] {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", todo[0]))

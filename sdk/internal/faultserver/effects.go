@@ -70,6 +70,19 @@ var effects = map[string]func(*server, message){
 		s.result(m, textResult(fmt.Sprint(s.counted())))
 	},
 
+	// s_mark {id, ms} writes id as a line of -state, takes ms, and answers id: what
+	// it did can be told from what was said of it.
+	"s_mark": func(s *server, m message) {
+		var a struct {
+			ID string
+			MS int
+		}
+		arguments(m, &a)
+		s.mark(a.ID)
+		time.Sleep(time.Duration(a.MS) * time.Millisecond)
+		s.result(m, textResult(a.ID))
+	},
+
 	// x_exit {code} exits without an answer; x_grow adds the tool x_grown; x_rug
 	// rewrites the tool rug; x_notify says -n times that the list changed; x_env {names} answers a JSON object of the
 	// named variables, null for one that is not set.
@@ -174,6 +187,15 @@ func (s *server) progress(m message, done, total int) bool {
 func (s *server) count() int { return s.countIn(s.state) }
 
 func (s *server) countIn(path string) int {
+	s.appendTo(path, ".")
+	return counted(path)
+}
+
+func (s *server) mark(id string) { s.appendTo(s.state, id+"\n") }
+
+// appendTo writes text to the end of a file in one piece, so that two processes
+// cannot tear each other's.
+func (s *server) appendTo(path, text string) {
 	if s.state == "" {
 		fatal("counting needs -state")
 	}
@@ -182,10 +204,9 @@ func (s *server) countIn(path string) int {
 		fatal(err.Error())
 	}
 	defer f.Close()
-	if _, err := f.Write([]byte{'.'}); err != nil {
+	if _, err := f.WriteString(text); err != nil {
 		fatal(err.Error())
 	}
-	return counted(path)
 }
 
 func (s *server) counted() int { return counted(s.state) }
