@@ -15,6 +15,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 )
 
 func main() {
@@ -22,8 +24,9 @@ func main() {
 	memory := flag.Int("memory", 0, "")
 	results := flag.Int("results", 1, "")
 	echo := flag.String("echo", "", "")
+	only := flag.String("only", "", "")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: bench [-bin DIR]\n\nMeasures the collet in DIR and prints a table; takes about a minute.")
+		fmt.Fprintln(os.Stderr, "usage: bench [-bin DIR] [-only FIGURE,...]\n\nMeasures the collet in DIR and prints a table; takes about a minute.\nFigures: warm, throughput, large, allocations, growth, cold, http, many, kill, pss.")
 	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -32,7 +35,7 @@ func main() {
 	if *memory > 0 { // this program as its own child, see peakGrowth
 		err = reportPeak(ctx, *bin, *echo, *results, *memory)
 	} else {
-		err = run(ctx, *bin)
+		err = run(ctx, *bin, slices.DeleteFunc(strings.Split(*only, ","), func(s string) bool { return s == "" }))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -41,7 +44,7 @@ func main() {
 }
 
 // run measures everything and prints the table.
-func run(ctx context.Context, bin string) error {
+func run(ctx context.Context, bin string, only selection) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return err
@@ -58,26 +61,53 @@ func run(ctx context.Context, bin string) error {
 			return err
 		}
 	}
-	p, err := openPeers(ctx, peersConfig{bin: bin, dir: dir, echo: echo, plugin: plugin})
-	if err != nil {
-		return err
-	}
 	t := newTable(os.Stdout)
 	err = errors.Join(
-		warm(ctx, t, p),
-		throughput(ctx, t, p),
-		large(ctx, t, p),
-		allocations(ctx, t, p),
+		together(ctx, t, only, peersConfig{bin: bin, dir: dir, echo: echo, plugin: plugin}),
+		only.do("growth", func() error { return peakGrowth(ctx, t, bin, echo) }),
+		only.do("cold", func() error { return cold(ctx, t, bin, dir, echo) }),
+		only.do("http", func() error { return overHTTP(ctx, t, bin, dir, echo, plugin) }),
+		only.do("many", func() error { return listMany(ctx, t, bin, dir, echo, plugin) }),
+		only.do("kill", func() error { return recovery(ctx, t, bin, dir, echo) }),
+		only.do("pss", func() error { return pss(ctx, t, bin, dir, echo) }),
 	)
-	p.close()
-	if err == nil {
-		err = errors.Join(
-			peakGrowth(ctx, t, bin, echo),
-			cold(ctx, t, bin, dir, echo),
-			pss(ctx, t, bin, dir, echo),
-		)
-	}
 	return errors.Join(err, t.flush())
+}
+
+// together measures what shares one set of peers.
+func together(ctx context.Context, t *table, only selection, c peersConfig) error {
+	measures := []struct {
+		name string
+		do   func(context.Context, *table, *peers) error
+	}{{"warm", warm}, {"throughput", throughput}, {"large", large}, {"allocations", allocations}}
+	var open *peers
+	for _, m := range measures {
+		err := only.do(m.name, func() (err error) {
+			if open == nil {
+				if open, err = openPeers(ctx, c); err != nil {
+					return err
+				}
+			}
+			return m.do(ctx, t, open)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if open != nil {
+		open.close()
+	}
+	return nil
+}
+
+// selection is the figures that were asked for; none means all.
+type selection []string
+
+func (s selection) do(name string, measure func() error) error {
+	if len(s) > 0 && !slices.Contains(s, name) {
+		return nil
+	}
+	return measure()
 }
 
 func build(ctx context.Context, out, pkg string) error {

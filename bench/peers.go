@@ -82,6 +82,10 @@ func openHost(ctx context.Context, bin, dir, echo string, n int) (*host.Host, er
 	if err != nil {
 		return nil, err
 	}
+	return openConfig(ctx, bin, dir, file)
+}
+
+func openConfig(ctx context.Context, bin, dir, file string) (*host.Host, error) {
 	h, err := host.Open(ctx, host.Options{
 		ConfigFiles: []string{file},
 		PluginDirs:  []string{bin},

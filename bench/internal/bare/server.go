@@ -96,6 +96,9 @@ func (s *Server) request(method string, params []byte) ([]byte, error) {
 	}
 }
 
+// List returns the line that answers tools/list.
+func (s *Server) List() ([]byte, error) { return s.request("tools/list", []byte(`{}`)) }
+
 // Call calls a tool and returns the line of its answer.
 func (s *Server) Call(_ context.Context, tool string, arguments []byte) ([]byte, error) {
 	return s.request("tools/call", fmt.Appendf(make([]byte, 0, 64+len(arguments)), `{"name":%q,"arguments":%s}`, tool, arguments))

@@ -3,11 +3,17 @@
 // Its two tools are echo, which returns its text, and blob, which returns a
 // result of a given number of bytes. It never checks what it is sent, and serves
 // nobody but the benchmarks.
+//
+//	echoserver [-http ADDR]
+//
+// With -http it serves Streamable HTTP of the initialize era at /mcp, without
+// sessions, and prints its URL as the first line of stdout.
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -33,7 +39,15 @@ type request struct {
 }
 
 func main() {
-	if err := serve(os.Stdin, os.Stdout); err != nil {
+	address := flag.String("http", "", "the `address` to serve HTTP on, instead of stdio")
+	flag.Parse()
+	err := error(nil)
+	if *address != "" {
+		err = serveHTTP(*address, os.Stdout)
+	} else {
+		err = serve(os.Stdin, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "echoserver:", err)
 		os.Exit(1)
 	}
