@@ -62,7 +62,7 @@ func chaosPeers() []*peer {
 		{name: "stubborn", faults: "grandchild,ignoreterm,eofignore"},
 		{name: "session", http: true, faults: "sess404", n: 7},
 		{name: "stateless", http: true, faults: "modern"},
-		{name: "reset", http: true, faults: "rst", n: 6},
+		{name: "reset", http: true, faults: "rst-each", n: 6},
 		{name: "busy", http: true, faults: "modern,sse,sse-comment,503", n: 4},
 	}
 }

@@ -147,6 +147,7 @@
 //	429-plain       always, without Retry-After
 //	500-after       runs the tool, then 500
 //	rst             runs the tool, then resets the connection
+//	rst-each        the same for every -n-th call
 //	hangup          runs the tool, then closes the connection after half the answer
 //	call-202 call-html call-empty   2xx without an answer: 202; a web page; nothing
 //	call-400        400 with a JSON-RPC error whose id is null

@@ -77,7 +77,7 @@ func (x *exchange) lose(text string) bool {
 	switch {
 	case x.has("500-after"):
 		http.Error(x.rw, "something broke", http.StatusInternalServerError)
-	case x.has("rst"):
+	case x.has("rst"), x.has("rst-each") && x.web.countEvery("rst-each", x.web.s.n):
 		x.hijack(func(c net.Conn) {
 			if tcp, ok := c.(*net.TCPConn); ok {
 				_ = tcp.SetLinger(0) // then close sends RST

@@ -278,6 +278,14 @@ func (w *web) countUpTo(name string, n int) bool {
 	return w.counts[name] <= n
 }
 
+// countEvery counts one under a name and says whether it is an n-th one.
+func (w *web) countEvery(name string, n int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts[name]++
+	return w.counts[name]%n == 0
+}
+
 // httpFaults are the names of all faults of HTTP.
 func httpFaults() []string {
 	names := slices.Concat(httpSwitches, slices.Collect(maps.Keys(syntaxes)), slices.Collect(maps.Keys(certificates)))

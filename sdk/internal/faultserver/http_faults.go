@@ -10,7 +10,7 @@ import (
 // httpSwitches are faults of HTTP that are looked up where they act.
 var httpSwitches = []string{
 	"sess404", "sess404-always", "nosession",
-	"500-after", "rst", "hangup", "gzip", "slow-body",
+	"500-after", "rst", "rst-each", "hangup", "gzip", "slow-body",
 	"sse", "json", "sse-stall", "sse-trickle", "sse-keepopen",
 }
 

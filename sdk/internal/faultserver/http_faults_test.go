@@ -102,6 +102,15 @@ var wire = map[string]func(*testing.T, *fixture){
 		}
 		wantCount(t, f)
 	},
+	"rst-each": func(t *testing.T, f *fixture) {
+		f.initialize()
+		for i := range 6 { // -n is 2
+			_, err := f.client.Do(f.request("POST", callBody("echo", "{}")))
+			if reset := i%2 == 1; reset != errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("call %d ended with %v", i, err)
+			}
+		}
+	},
 	"hangup": func(t *testing.T, f *fixture) {
 		f.initialize()
 		r := f.call("s_count", "{}")
