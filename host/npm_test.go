@@ -12,7 +12,7 @@ import (
 	"github.com/collet-dev/collet/host"
 )
 
-// npmDir is where the reference servers from npm are that `make servers` installs.
+// npmDir holds the packages of the servers from npm that `make servers` installs.
 // Where COLLET_NPM_DIR says that they are there, they must be.
 func npmDir(t *testing.T) string {
 	t.Helper()
@@ -20,7 +20,7 @@ func npmDir(t *testing.T) string {
 	if !must {
 		dir = filepath.Join("..", ".cache", "npm")
 	}
-	dir, err := filepath.Abs(filepath.Join(dir, "node_modules", "@modelcontextprotocol"))
+	dir, err := filepath.Abs(filepath.Join(dir, "node_modules"))
 	if err == nil {
 		_, err = os.Stat(dir)
 	}
@@ -38,17 +38,17 @@ func TestServersFromNPM(t *testing.T) {
 	opt := options(t, `
 [servers.everything]
 command = "node"
-args = ["${NPM}/server-everything/dist/index.js"]
+args = ["${NPM}/@modelcontextprotocol/server-everything/dist/index.js"]
 [servers.files]
 command = "node"
-args = ["${NPM}/server-filesystem/dist/index.js", "${FILES}"]
+args = ["${NPM}/@modelcontextprotocol/server-filesystem/dist/index.js", "${FILES}"]
 [servers.memory]
 command = "node"
-args = ["${NPM}/server-memory/dist/index.js"]
+args = ["${NPM}/@modelcontextprotocol/server-memory/dist/index.js"]
 env = { MEMORY_FILE_PATH = "${FILES}/memory.jsonl" }
 [servers.thinking]
 command = "node"
-args = ["${NPM}/server-sequential-thinking/dist/index.js"]
+args = ["${NPM}/@modelcontextprotocol/server-sequential-thinking/dist/index.js"]
 `)
 	opt.Environ = append(opt.Environ, "NPM="+npm, "FILES="+files)
 	h, err := host.Open(t.Context(), opt)
