@@ -101,6 +101,8 @@ var allowed = map[string]map[string]string{
 		"host/internal/cli/content":  "results are printed as text",
 		"host/internal/cli/rawjson":  "the --json envelope",
 		"host/internal/cli/terminal": "colour, width and the spinner",
+		"host/internal/config":       "config show and config schema print what the loader knows",
+		"host/internal/layer":        "where configuration is looked for, and what trust is about",
 		"host/internal/logfile":      "servers logs reads the file, the host need not run",
 		"host/internal/name":         "near misses of what was typed",
 		"sdk/failure":                "exit codes follow from classes",

@@ -10,8 +10,8 @@ import (
 )
 
 func newCmdConfig(f *Factory) *cobra.Command {
-	return group("config <command>", "Check the configuration, or add to it", "  collet config check --config mcp.toml",
-		newCmdConfigCheck(f, nil), newCmdConfigImport(f, nil))
+	return group("config <command>", "Check and show the configuration, or add to it", "  collet config check --config mcp.toml\n  collet config show",
+		newCmdConfigCheck(f, nil), newCmdConfigShow(f, nil), newCmdConfigSchema(f, nil), newCmdConfigPath(f, nil), newCmdConfigImport(f, nil))
 }
 
 type configCheckOptions struct {

@@ -44,6 +44,9 @@ type Factory struct {
 	Version string
 	// Open opens a host; a field so that tests put another in its place.
 	Open func(ctx context.Context, opt host.Options) (openHost, error)
+	// Discover finds the configuration of who names none, from the directory dir
+	// on; "" is the working directory.
+	Discover func(dir string) *host.Discovery
 
 	configFile, logLevel string
 	noColor              bool
@@ -64,13 +67,15 @@ func New(streams *terminal.Streams, getenv func(string) string, version string) 
 			}
 			return h, nil
 		},
+		Discover: func(dir string) *host.Discovery { return host.Discover(host.Places{Dir: dir}) },
 	}
 }
 
-// open opens the host of the named configuration and tells its problems on
-// stderr; nothing is started by that.
+// open opens the host of the configuration and tells its problems on stderr;
+// nothing is started by that. A person at a terminal is asked about a project's
+// file that is not trusted.
 func (f *Factory) open(ctx context.Context) (openHost, error) {
-	h, err := f.openSilently(ctx)
+	h, err := f.openHost(ctx, true)
 	if err != nil {
 		return nil, err
 	}
@@ -90,18 +95,17 @@ func (f *Factory) open(ctx context.Context) (openHost, error) {
 	return h, nil
 }
 
-// openSilently is the one place where a host is opened: for completions too, so
-// it asks nobody anything.
+// openSilently opens the host without telling problems and without a question:
+// for completions too.
 func (f *Factory) openSilently(ctx context.Context) (openHost, error) {
+	return f.openHost(ctx, false)
+}
+
+// openHost is the one place where a host is opened. With ask a person at a
+// terminal is asked about a project's file that is not trusted.
+func (f *Factory) openHost(ctx context.Context, ask bool) (openHost, error) {
 	if f.homeless != nil {
 		return nil, exitf(exitConfiguration, "%v", f.homeless)
-	}
-	file := f.configFile
-	if file == "" {
-		file = f.Getenv("COLLET_CONFIG")
-	}
-	if file == "" {
-		return nil, exitf(exitConfiguration, "no configuration named, pass --config FILE or set COLLET_CONFIG")
 	}
 	said, err := logLevel(f.logLevel)
 	if err != nil {
@@ -110,12 +114,16 @@ func (f *Factory) openSilently(ctx context.Context) (openHost, error) {
 	var level slog.LevelVar
 	level.Set(said)
 	opt := host.Options{
-		ConfigFiles: []string{file},
-		Log:         slog.New(slog.NewTextHandler(f.Streams.Err, &slog.HandlerOptions{Level: &level})),
-		Version:     f.Version,
+		Log:     slog.New(slog.NewTextHandler(f.Streams.Err, &slog.HandlerOptions{Level: &level})),
+		Version: f.Version,
 	}
 	if f.logLevel == "" {
 		opt.LogLevel = &level
+	}
+	if file := f.named(); file != "" {
+		opt.ConfigFiles = []string{file}
+	} else if opt.Layers, err = f.layers(ctx, ask); err != nil {
+		return nil, err
 	}
 	h, err := f.Open(ctx, opt)
 	if err != nil {

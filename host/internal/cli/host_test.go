@@ -73,6 +73,10 @@ func (c *command) run(t *testing.T, args ...string) int {
 		c.options = opt
 		return c.host, nil
 	}
+	empty := t.TempDir()
+	f.Discover = func(string) *host.Discovery {
+		return host.Discover(host.Places{UserFile: empty + "/mcp.toml", Dir: empty, StateDir: empty})
+	}
 	code := f.Run(t.Context(), args)
 	if c.options.ConfigFiles != nil && !c.host.closed {
 		t.Error("the host was left open")

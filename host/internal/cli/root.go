@@ -27,15 +27,16 @@ func (f *Factory) Run(ctx context.Context, args []string) int {
 
 func newCmdRoot(f *Factory) *cobra.Command {
 	root := group("collet <command>", "Reach the tools of MCP servers from a shell or a script", "",
-		newCmdTools(f), newCmdServers(f), newCmdConfig(f), newCmdDoctor(f, nil), newCmdCompletion(f, nil), newCmdVersion(f, nil))
+		newCmdTools(f), newCmdServers(f), newCmdConfig(f), newCmdTrust(f, nil), newCmdDoctor(f, nil),
+		newCmdCompletion(f, nil), newCmdVersion(f, nil))
 	root.Long = `collet reads mcp.toml, reaches each server it names through a process of its own,
 and lists and calls their tools.
 
 Results go to stdout, everything else to stderr.
 
 Exit codes: 0 ok; 1 the tool says it failed; 2 usage or invalid arguments;
-3 configuration; 4 the server cannot be reached or failed; 5 a credential or
-consent is missing; 6 timeout; 7 the result is invalid or over its budget;
+3 configuration; 4 the server cannot be reached or failed; 5 a credential, a
+consent or trust is missing; 6 timeout; 7 the result is invalid or over its budget;
 8 no such tool or server; 130 canceled.`
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
@@ -45,7 +46,7 @@ consent is missing; 6 timeout; 7 the result is invalid or over its budget;
 	root.SetErr(f.Streams.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usagef("%v", err) })
 	flags := root.PersistentFlags()
-	flags.StringVar(&f.configFile, "config", "", "the mcp.toml to use (default: $COLLET_CONFIG)")
+	flags.StringVar(&f.configFile, "config", "", "the mcp.toml to use (default: $COLLET_CONFIG, else your own and the project's)")
 	flags.StringVar(&f.logLevel, "log-level", "", "what collet tells of itself on stderr: debug, info, warn or error (default: log_level of mcp.toml, else error)")
 	flags.BoolVar(&f.noColor, "no-color", false, "no styles on a terminal (as NO_COLOR)")
 	if err := root.MarkPersistentFlagFilename("config", "toml"); err != nil {

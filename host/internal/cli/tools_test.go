@@ -265,7 +265,7 @@ func TestListCutsToTheTerminal(t *testing.T) {
 
 func TestConfigurationIsNamed(t *testing.T) {
 	c := command{host: &fakeHost{}}
-	if code := c.run(t, "tools", "list"); code != 3 || !strings.Contains(c.err.String(), "no configuration named, pass --config") {
+	if code := c.run(t, "tools", "list"); code != 3 || !strings.Contains(c.err.String(), "no configuration: write ") {
 		t.Errorf("got %d, %s", code, c.err.String())
 	}
 	c = command{host: &fakeHost{}, environmentValue: "env.toml"}

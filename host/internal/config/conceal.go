@@ -15,7 +15,7 @@ const hidden = "(hidden)"
 // rather hides too much:
 //
 //   - in env, headers, oauth and config, all but true and false, and values that
-//     only name variables ("${TOKEN}", "Bearer $TOKEN"): those hold none;
+//     only name variables ("${TOKEN}", "Bearer $TOKEN"), less their defaults;
 //   - of a url, user and password, the values of the query, the fragment, and
 //     parts of the path that look random;
 //   - in args, what follows or belongs to a flag or variable whose name sounds
@@ -64,24 +64,28 @@ func concealed(v gjson.Result) []byte {
 		return b.Bytes()
 	case v.Type == gjson.True, v.Type == gjson.False:
 		return []byte(v.Raw)
-	case v.Type == gjson.String && namesVariables(v.String()):
-		return []byte(v.Raw)
-	case v.Type == gjson.String && strings.HasPrefix(v.String(), "!") && !strings.HasPrefix(v.String(), "!!"):
-		return jsonString("!" + hidden)
+	case v.Type == gjson.String && v.String() != "": // an empty one may stand for a secret that is missing
+		return jsonString(concealValue(v.String()))
 	}
 	return jsonString(hidden)
 }
 
-// variables matches text that names variables and nothing else. Names are in
-// capitals: "$ecret" is more likely a password.
-var variables = regexp.MustCompile(`^(?:(?:Bearer|Basic|Token) )?(?:\$[A-Z_][A-Z0-9_]*|\$\{[A-Z_][A-Z0-9_]*\})+$`)
+// variables matches text that names variables and nothing else but a default for
+// each. Names are in capitals: "$ecret" is more likely a password.
+var (
+	variables  = regexp.MustCompile(`^(?:(?:Bearer|Basic|Token) )?(?:\$[A-Z_][A-Z0-9_]*|\$\{[A-Z_][A-Z0-9_]*(?::-[^${}]*)?\})+$`)
+	defaultSet = regexp.MustCompile(`:-[^${}]+\}`)
+)
 
-func namesVariables(text string) bool { return variables.MatchString(text) }
-
-// concealValue is value, if it only names variables.
+// concealValue leaves of value the names of variables, if it consists of such.
 func concealValue(value string) string {
-	if value == "" || namesVariables(value) {
-		return value
+	switch {
+	case value == "":
+		return ""
+	case variables.MatchString(value):
+		return defaultSet.ReplaceAllString(value, ":-"+hidden+"}")
+	case strings.HasPrefix(value, "!") && !strings.HasPrefix(value, "!!"):
+		return "!" + hidden
 	}
 	return hidden
 }

@@ -90,8 +90,8 @@ servers.c.on_change = "warn"
 // Nothing that may be a secret is left; "SECRET" marks what must go.
 func TestConceal(t *testing.T) {
 	for _, c := range []struct{ entry, want string }{
-		{`env = { A = "SECRET", B = "${TOKEN}", C = "$A$B", D = "x$TOKEN", E = "!echo SECRET", F = "!!SECRET", G = "", H = "$ecretSECRET", I = "${T:-SECRET}" }`,
-			`A="(hidden)" B="${TOKEN}" C="$A$B" D="(hidden)" E="!(hidden)" F="(hidden)" G="(hidden)" H="(hidden)" I="(hidden)"`},
+		{`env = { A = "SECRET", B = "${TOKEN}", C = "$A$B", D = "x$TOKEN", E = "!echo SECRET", F = "!!SECRET", G = "", H = "$ecretSECRET", I = "${T:-SECRET}", J = "${T:-}$B", K = "${T:-${SECRET}}" }`,
+			`A="(hidden)" B="${TOKEN}" C="$A$B" D="(hidden)" E="!(hidden)" F="(hidden)" G="(hidden)" H="(hidden)" I="${T:-(hidden)}" J="${T:-}$B" K="(hidden)"`},
 		{`args = ["-y", "@modelcontextprotocol/server-filesystem", "~/notes", "--root=/a/b", "$DIR", "--port", "8080"]`,
 			`["-y","@modelcontextprotocol/server-filesystem","~/notes","--root=/a/b","$DIR","--port","8080"]`},
 		{`args = ["--token", "SECRET", "--api-key=SECRET", "-e", "FOO=SECRET", "--env=BAR=SECRET", "-H", "X: SECRET", "--header=Authorization: SECRET", "--password", "$PW", "x"]`,

@@ -73,7 +73,7 @@ type Found struct {
 func Find(p Places) *Found {
 	f := &Found{store: p.Trust}
 	if p.User != "" {
-		f.Files = append(f.Files, user(p.User))
+		f.Files = append(f.Files, trusted(p.User, config.User))
 	}
 	if p.Dir != "" {
 		if file := project(p); file != nil {
@@ -105,6 +105,9 @@ func (f *Found) Ignored() *File {
 	return nil
 }
 
+// Store is the list that the project's file was looked up in.
+func (f *Found) Store() trust.Store { return f.store }
+
 // Trust accepts the untrusted file, as it was read, for a person who has seen
 // what is in it: it counts from now on.
 func (f *Found) Trust(ctx context.Context) error {
@@ -119,8 +122,11 @@ func (f *Found) Trust(ctx context.Context) error {
 	return nil
 }
 
-func user(path string) *File {
-	file := &File{Path: path, Layer: config.User, State: Used}
+// Named reads a file that a person named, by the path as given.
+func Named(path string) *File { return trusted(path, config.Named) }
+
+func trusted(path string, layer config.Layer) *File {
+	file := &File{Path: path, Layer: layer, State: Used}
 	file.Data, file.Err = read(path)
 	switch {
 	case errors.Is(file.Err, fs.ErrNotExist):

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/layer"
+)
+
+type configPathOptions struct {
+	Streams  *terminal.Streams
+	Named    func() string
+	Discover func(dir string) *host.Discovery
+}
+
+func newCmdConfigPath(f *Factory, runF func(context.Context, *configPathOptions) error) *cobra.Command {
+	opts := &configPathOptions{Streams: f.Streams, Named: f.named, Discover: func(dir string) *host.Discovery { return f.Discover(dir) }}
+	return &cobra.Command{
+		Use:   "path",
+		Short: "List the configuration files and which of them count",
+		Long: `List the configuration files, lowest layer first: your own, then the project's. The
+state is used, absent, untrusted (nothing of it has any effect, see collet trust)
+or unreadable. A file named by --config or COLLET_CONFIG replaces both.`,
+		Args: exactly(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return configPathRun(opts)
+		},
+	}
+}
+
+func configPathRun(opts *configPathOptions) error {
+	var files []*layer.File
+	if file := opts.Named(); file != "" {
+		files = append(files, layer.Named(file))
+	} else {
+		files = opts.Discover("").Files
+	}
+	var rows [][]string
+	for _, file := range files {
+		rows = append(rows, []string{string(file.Layer), string(file.State), file.Path})
+		if file.Err != nil {
+			opts.Streams.Note("collet: %s: %v", visible(file.Path), file.Err)
+		}
+	}
+	return opts.Streams.Table([]string{"LAYER", "STATE", "FILE"}, rows)
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/layer"
+)
+
+// named is the file that a person names, or "".
+func (f *Factory) named() string { return cmp.Or(f.configFile, f.Getenv("COLLET_CONFIG")) }
+
+// layers are the files that count when none is named, read. A project's file that
+// is not trusted is none of them; with ask a person at the terminal is asked
+// about it, everybody else is told on stderr. There is at least one layer, or an
+// error.
+func (f *Factory) layers(ctx context.Context, ask bool) ([]host.Layer, error) {
+	found := f.Discover("")
+	ignored := found.Ignored()
+	if ignored != nil && ask && f.asks(ignored) {
+		if err := f.askTrust(ctx, found); err != nil {
+			return nil, err
+		}
+		ignored = found.Ignored()
+	}
+	layers := found.Sources()
+	switch {
+	case ignored != nil && len(layers) > 0:
+		f.Streams.Note("collet: %s", ignoredNotice(ignored))
+	case ignored != nil:
+		return nil, exitf(exitAuth, "%s; there is no other configuration", ignoredNotice(ignored))
+	case len(layers) == 0:
+		return nil, exitf(exitConfiguration, "no configuration: write %s, or a project's mcp.toml, or name a file with --config or COLLET_CONFIG", found.Files[0].Path)
+	}
+	return layers, nil
+}
+
+// configuration is what a command reads that only shows it.
+func (f *Factory) configuration(ctx context.Context) (*config.Config, error) {
+	if file := f.named(); file != "" {
+		c, err := config.Load([]string{file})
+		if err != nil {
+			return nil, exitf(exitConfiguration, "%v", err)
+		}
+		return c, nil
+	}
+	layers, err := f.layers(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	return config.Merge(layers), nil
+}
+
+// ignoredNotice says in one line why a project's file does not count.
+func ignoredNotice(file *layer.File) string {
+	path := visible(file.Path)
+	switch {
+	case file.State == layer.Unreadable:
+		return fmt.Sprintf("%s is ignored: %v", path, file.Err)
+	case file.Err != nil:
+		return fmt.Sprintf("%s is ignored: %v", path, file.Err)
+	case file.Changed:
+		return fmt.Sprintf("%s was changed since it was trusted, and is ignored; 'collet trust' shows what it would start", path)
+	}
+	return fmt.Sprintf("%s is not trusted, and is ignored; 'collet trust' shows what it would start", path)
+}
+
+// asks reports whether there is somebody to ask, and something that can be trusted.
+func (f *Factory) asks(file *layer.File) bool {
+	return f.Streams.InTerminal && f.Streams.ErrTerminal && file.State == layer.Untrusted && file.Err == nil
+}
+
+// askTrust shows what the untrusted file would start and asks once. Whatever is
+// not a yes leaves it untrusted.
+func (f *Factory) askTrust(ctx context.Context, found *host.Discovery) error {
+	file := found.Ignored()
+	fmt.Fprint(f.Streams.Err, trustSummary(found))
+	yes, err := confirm(ctx, f.Streams.In, f.Streams.Err, fmt.Sprintf("Trust %s? [y/N] ", visible(file.Path)))
+	if err != nil || !yes {
+		return err
+	}
+	if err := found.Trust(ctx); err != nil {
+		return exitf(exitConfiguration, "%v", err)
+	}
+	return nil
+}
+
+// maxAnswer bounds the line that answers a question.
+const maxAnswer = 1 << 10
+
+// confirm asks a question. Only y and yes are a yes; the error is that ctx was
+// canceled. It reads no further than the end of the line: the rest of in is the
+// command's.
+func confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
+	fmt.Fprint(out, question)
+	answer := make(chan string, 1)
+	// It ends with the line, or with the process: nothing interrupts a read from a
+	// terminal, and a canceled command has only to exit.
+	go func() {
+		var line []byte
+		var b [1]byte
+		for len(line) < maxAnswer {
+			n, err := in.Read(b[:])
+			if n > 0 && b[0] == '\n' {
+				break
+			}
+			line = append(line, b[:n]...)
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					line = nil
+				}
+				break
+			}
+		}
+		answer <- string(bytes.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(out)
+		return false, ctx.Err()
+	case line := <-answer:
+		return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"), nil
+	}
+}
