@@ -48,6 +48,9 @@ func (p Places) layers() layer.Places {
 		// A working directory that is gone has no project.
 		p.Dir, _ = os.Getwd()
 	}
+	if abs, err := filepath.Abs(p.UserFile); p.UserFile != "" && err == nil {
+		p.UserFile = abs
+	}
 	return layer.Places{
 		User:  cmp.Or(p.UserFile, filepath.Join(xdg.ConfigHome, "collet", layer.FileName)),
 		Dir:   p.Dir,

@@ -13,11 +13,11 @@ import (
 type configPathOptions struct {
 	Streams  *terminal.Streams
 	Named    func() string
-	Discover func(dir string) *host.Discovery
+	Discover func(dir string) (*host.Discovery, error)
 }
 
 func newCmdConfigPath(f *Factory, runF func(context.Context, *configPathOptions) error) *cobra.Command {
-	opts := &configPathOptions{Streams: f.Streams, Named: f.named, Discover: func(dir string) *host.Discovery { return f.Discover(dir) }}
+	opts := &configPathOptions{Streams: f.Streams, Named: f.named, Discover: f.discover}
 	return &cobra.Command{
 		Use:   "path",
 		Short: "List the configuration files and which of them count",
@@ -39,7 +39,11 @@ func configPathRun(opts *configPathOptions) error {
 	if file := opts.Named(); file != "" {
 		files = append(files, layer.Named(file))
 	} else {
-		files = opts.Discover("").Files
+		found, err := opts.Discover("")
+		if err != nil {
+			return err
+		}
+		files = found.Files
 	}
 	var rows [][]string
 	for _, file := range files {

@@ -17,12 +17,23 @@ import (
 // named is the file that a person names, or "".
 func (f *Factory) named() string { return cmp.Or(f.configFile, f.Getenv("COLLET_CONFIG")) }
 
+// discover finds the configuration of who names none.
+func (f *Factory) discover(dir string) (*host.Discovery, error) {
+	if f.homeless != nil {
+		return nil, exitf(exitConfiguration, "%v", f.homeless)
+	}
+	return f.Discover(dir), nil
+}
+
 // layers are the files that count when none is named, read. A project's file that
 // is not trusted is none of them; with ask a person at the terminal is asked
 // about it, everybody else is told on stderr. There is at least one layer, or an
 // error.
 func (f *Factory) layers(ctx context.Context, ask bool) ([]host.Layer, error) {
-	found := f.Discover("")
+	found, err := f.discover("")
+	if err != nil {
+		return nil, err
+	}
 	ignored := found.Ignored()
 	if ignored != nil && ask && f.asks(ignored) {
 		if err := f.askTrust(ctx, found); err != nil {

@@ -18,14 +18,14 @@ import (
 
 type trustOptions struct {
 	Streams  *terminal.Streams
-	Discover func(dir string) *host.Discovery
+	Discover func(dir string) (*host.Discovery, error)
 
 	File              string // "" is the project's of the working directory
 	Yes, List, Revoke bool
 }
 
 func newCmdTrust(f *Factory, runF func(context.Context, *trustOptions) error) *cobra.Command {
-	opts := &trustOptions{Streams: f.Streams, Discover: func(dir string) *host.Discovery { return f.Discover(dir) }}
+	opts := &trustOptions{Streams: f.Streams, Discover: f.discover}
 	cmd := &cobra.Command{
 		Use:   "trust [FILE]",
 		Short: "Show what a project's mcp.toml would start, and trust it",
@@ -117,7 +117,10 @@ func projectFile(opts *trustOptions) (*host.Discovery, *layer.File, error) {
 		}
 		dir = filepath.Dir(want)
 	}
-	found := opts.Discover(dir)
+	found, err := opts.Discover(dir)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, file := range found.Files {
 		if file.Layer == config.Project && (want == "" || file.Path == want) {
 			return found, file, nil
@@ -145,7 +148,11 @@ func projectPath(file string) (string, error) {
 }
 
 func trustList(opts *trustOptions) error {
-	store := opts.Discover("").Store()
+	found, err := opts.Discover("")
+	if err != nil {
+		return err
+	}
+	store := found.Store()
 	entries, err := store.List()
 	if err != nil {
 		return exitf(exitConfiguration, "%v", err)
@@ -169,16 +176,21 @@ func trustList(opts *trustOptions) error {
 }
 
 func trustRevoke(ctx context.Context, opts *trustOptions) error {
-	path, err := projectPath(opts.File)
-	found := opts.Discover("")
-	if opts.File == "" {
+	found, err := opts.Discover("")
+	if err != nil {
+		return err
+	}
+	path := ""
+	if opts.File != "" {
+		if path, err = projectPath(opts.File); err != nil {
+			return err
+		}
+	} else {
 		_, file, err := projectFile(opts)
 		if err != nil {
 			return err
 		}
 		path = file.Path
-	} else if err != nil {
-		return err
 	}
 	was, err := found.Store().Revoke(ctx, path)
 	if err != nil {

@@ -23,7 +23,7 @@ const FileName = "mcp.toml"
 
 // Places are where to look.
 type Places struct {
-	// User is the path of the user's file; "" is none.
+	// User is the absolute path of the user's file; "" is none.
 	User string
 	// Dir is where the search for the project's file begins, which goes on in its
 	// parents; "" is no search.
@@ -69,10 +69,16 @@ type Found struct {
 	store trust.Store
 }
 
+var errRelative = errors.New("its path is not absolute; is there a home directory?")
+
 // Find looks for the files. Whatever is wrong with one of them is in its File.
 func Find(p Places) *Found {
 	f := &Found{store: p.Trust}
-	if p.User != "" {
+	switch {
+	case p.User == "":
+	case !filepath.IsAbs(p.User): // it would be a project's
+		f.Files = append(f.Files, &File{Path: p.User, Layer: config.User, State: Unreadable, Err: errRelative})
+	default:
 		f.Files = append(f.Files, trusted(p.User, config.User))
 	}
 	if p.Dir != "" {

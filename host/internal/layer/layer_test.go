@@ -127,6 +127,21 @@ func TestUserFileIsNoProject(t *testing.T) {
 	}
 }
 
+// Nothing in the working directory is taken for the user's own.
+func TestRelativePlaces(t *testing.T) {
+	x := newTree(t)
+	t.Chdir(filepath.Dir(x.project))
+	write(t, x.project, "p")
+	write(t, "user.toml", "u")
+	if err := x.find(x.deep).Trust(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f := Find(Places{User: "user.toml", Dir: x.deep, Trust: trust.Store{Path: "../state/trust.json"}})
+	if states(f) != "user unreadable, project untrusted" || f.Ignored().Err == nil {
+		t.Errorf("%s, %v", states(f), f.Ignored())
+	}
+}
+
 func TestStoreOutOfOrder(t *testing.T) {
 	x := newTree(t)
 	write(t, x.project, "p")

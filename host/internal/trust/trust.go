@@ -80,6 +80,10 @@ func (s Store) Accepted(path string, sum Sum) (bool, error) {
 
 // List returns the accepted files by path. No store is an empty list.
 func (s Store) List() ([]Entry, error) {
+	if !filepath.IsAbs(s.Path) {
+		// Relative to a project it would be the project's own.
+		return nil, fmt.Errorf("the list of trusted files %q has no absolute path; is there a home directory?", s.Path)
+	}
 	file, err := os.Open(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

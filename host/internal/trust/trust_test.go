@@ -123,6 +123,26 @@ func TestUnusableStore(t *testing.T) {
 	}
 }
 
+// A store in the working directory would be that of whoever made the directory.
+func TestRelativeStore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	abs, err := filepath.Abs("trust.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (Store{abs}).Accept(t.Context(), abs, Sum{}, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"trust.json", ""} {
+		if ok, err := (Store{path}).Accepted(abs, Sum{}); ok || err == nil {
+			t.Errorf("%q: %v, %v", path, ok, err)
+		}
+		if err := (Store{path}).Accept(t.Context(), abs, Sum{}, now); err == nil {
+			t.Errorf("%q: accepted", path)
+		}
+	}
+}
+
 func TestStoreOthersMayWrite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no mode there")
