@@ -255,7 +255,8 @@ func (s *sseReader) newLine() {
 	s.inValue, s.spaced, s.ignored = false, false, false
 }
 
-// dispatch ends an event. One without data is none.
+// dispatch ends an event. One without data is none, and one whose data is empty
+// holds no message.
 func (s *sseReader) dispatch() (e sseEvent, ok bool) {
 	defer s.reset()
 	switch {

@@ -50,6 +50,17 @@
 //	                2024-11-05, 2027-01-01, "latest", 20250618
 //	capsquiet       says nothing of listChanged
 //
+// Subscriptions (subscriptions/listen); the first -n of them are
+//
+//	listen-end      ended by their result once acknowledged
+//	listen-cancel   cancelled once acknowledged
+//	listen-drop     left without a word once acknowledged (over HTTP)
+//
+// and all of them
+//
+//	listen-none     refused with -32601
+//	listen-nothing  granted nothing
+//
 // The list
 //
 //	samecursor endlesscursor emptycursorend   cursors that repeat, never end, end in ""

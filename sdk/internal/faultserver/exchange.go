@@ -162,6 +162,15 @@ func (x *exchange) pause(d time.Duration) {
 	}
 }
 
+// leave ends the response where it is.
+func (x *exchange) leave() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.over {
+		x.finish()
+	}
+}
+
 func (x *exchange) finish() {
 	x.over = true
 	if x.zip != nil {

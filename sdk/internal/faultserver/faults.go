@@ -101,6 +101,26 @@ var hooks = []hook{
 		s.answer(m, answer{fault: `{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2099-01-01"],"requested":"2026-07-28"}}`})
 		return true
 	}},
+	{"listen-none", "subscriptions/listen", func(s *server, m message) bool { s.refuse(m, -32601, "Method not found"); return true }},
+	{"listen-nothing", "subscriptions/listen", func(s *server, m message) bool {
+		listener{m.to, string(m.ID)}.say("notifications/subscriptions/acknowledged", `{"notifications":{}}`)
+		return true
+	}},
+	{"listen-end", "subscriptions/listen", func(s *server, m message) bool {
+		return s.endEarly(m, func() { s.result(m, `{"resultType":"complete"}`) })
+	}},
+	{"listen-cancel", "subscriptions/listen", func(s *server, m message) bool {
+		return s.endEarly(m, func() {
+			m.to.write(notification("notifications/cancelled", `{"requestId":`+string(m.ID)+`}`), false)
+		})
+	}},
+	{"listen-drop", "subscriptions/listen", func(s *server, m message) bool {
+		return s.endEarly(m, func() {
+			if x, ok := m.to.(*exchange); ok {
+				x.leave()
+			}
+		})
+	}},
 	{"initnever", "initialize", silent},
 	{"init-error", "initialize", func(s *server, m message) bool { s.refuse(m, -32603, "no licence"); return true }},
 	{"initslow", "initialize", func(s *server, m message) bool {

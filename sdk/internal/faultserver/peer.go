@@ -57,6 +57,16 @@ func (s *server) listen(m message) {
 	l.say("notifications/subscriptions/acknowledged", `{"notifications":{"toolsListChanged":true}}`)
 }
 
+// endEarly acknowledges one of the first -n subscriptions and ends it at once.
+func (s *server) endEarly(m message, end func()) bool {
+	if s.listens.Add(1) > int64(s.n) {
+		return false
+	}
+	listener{m.to, string(m.ID)}.say("notifications/subscriptions/acknowledged", `{"notifications":{"toolsListChanged":true}}`)
+	end()
+	return true
+}
+
 func (s *server) add(l *listener) {
 	s.listening.Lock()
 	defer s.listening.Unlock()
@@ -69,7 +79,7 @@ func (s *server) drop(l *listener) {
 	delete(s.listeners, l)
 }
 
-func (l *listener) say(method, params string) bool {
+func (l listener) say(method, params string) bool {
 	if l.subscription != "" {
 		comma := ","
 		if params == "{}" {

@@ -26,6 +26,7 @@ type server struct {
 	grown       atomic.Bool
 	rugged      atomic.Bool
 	pages       atomic.Int64
+	listens     atomic.Int64
 
 	asking sync.Mutex
 	asked  map[string]chan []byte // our requests, by id

@@ -69,6 +69,8 @@ func (s *server) list(m message) {
 		s.result(m, `{"tools":[5,null,"text",{"inputSchema":{}},{"name":7},{"name":""},{ "name": "odd",  "x":1.0, "inputSchema":{"type":"object"}},{"name":"odd","again":true},`+all+`]}`)
 	case s.faults["nolist"]:
 		s.result(m, `{"tools":{"echo":{}}}`)
+	case m.modern:
+		s.result(m, `{"resultType":"complete","tools":[`+all+`],"ttlMs":1000,"cacheScope":"private"}`)
 	default:
 		s.result(m, `{"tools":[`+all+`]}`)
 	}

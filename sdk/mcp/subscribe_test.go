@@ -1,0 +1,154 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// transports are the two ways to a faultserver.
+var transports = map[string]func(t *testing.T, faults string, opt Options) (*Client, peer){
+	"stdio": func(t *testing.T, faults string, opt Options) (*Client, peer) {
+		p := faulty(t, "-fault", faults, "-n", "1")
+		return connectTo(t, p, opt), p
+	},
+	"http": func(t *testing.T, faults string, opt Options) (*Client, peer) {
+		w := serve(t, faults, "-n", "1")
+		return dial(t, Endpoint{URL: w.url}, opt), w.peer
+	},
+}
+
+func everyTransport(t *testing.T, test func(t *testing.T, connect func(t *testing.T, faults string, opt Options) (*Client, peer))) {
+	for name, connect := range transports {
+		t.Run(name, func(t *testing.T) { test(t, connect) })
+	}
+}
+
+// changes are the notifications that a test waits for.
+type changes chan string
+
+func (c changes) option() Options {
+	return Options{OnNotification: func(method string, params json.RawMessage) { c <- method + " " + string(params) }}
+}
+
+func (c changes) next(t *testing.T) string {
+	t.Helper()
+	select {
+	case n := <-c:
+		return n
+	case <-time.After(deadline):
+		t.Fatal("no notification came")
+		return ""
+	}
+}
+
+func TestSubscription(t *testing.T) {
+	everyTransport(t, func(t *testing.T, connect func(*testing.T, string, Options) (*Client, peer)) {
+		got := make(changes, 16)
+		c, p := connect(t, "modern", got.option())
+		eventually(t, func() bool { return p.count(t, "subscriptions/listen") == 1 }, "nothing was subscribed to")
+		callTool(t, c, "x_grow", "{}")
+		if n := got.next(t); !strings.HasPrefix(n, `notifications/tools/list_changed {"_meta":{"io.modelcontextprotocol/subscriptionId":`) {
+			t.Errorf("got %s", n)
+		}
+		c.session.mu.Lock()
+		pending := len(c.session.pending)
+		c.session.mu.Unlock()
+		if pending != 0 {
+			t.Errorf("%d requests are open", pending)
+		}
+		for _, e := range p.events(t) {
+			if m, _ := text(member(e.Message, "method")); m == "subscriptions/listen" {
+				if filter := string(member(member(e.Message, "params"), "notifications")); filter != `{"toolsListChanged":true}` {
+					t.Errorf("subscribed to %s", filter)
+				}
+			}
+		}
+	})
+}
+
+// A subscription that ends, in whatever way, is asked for again, and what
+// changed in between counts as changed.
+func TestSubscriptionAgain(t *testing.T) {
+	everyTransport(t, func(t *testing.T, connect func(*testing.T, string, Options) (*Client, peer)) {
+		for _, fault := range []string{"listen-end", "listen-cancel", "listen-drop"} {
+			if fault == "listen-drop" && strings.HasSuffix(t.Name(), "stdio") {
+				continue
+			}
+			t.Run(fault, func(t *testing.T) {
+				t.Parallel()
+				got := make(changes, 16)
+				c, p := connect(t, "modern,"+fault, got.option())
+				if n := got.next(t); n != "notifications/tools/list_changed " {
+					t.Errorf("got %s", n)
+				}
+				callTool(t, c, "x_grow", "{}")
+				if n := got.next(t); !strings.Contains(n, "subscriptionId") {
+					t.Errorf("got %s", n)
+				}
+				if n := p.count(t, "subscriptions/listen"); n != 2 {
+					t.Errorf("subscribed %d times, want 2", n)
+				}
+			})
+		}
+	})
+}
+
+// A server without subscriptions is asked once, and an old one never.
+func TestNoSubscription(t *testing.T) {
+	everyTransport(t, func(t *testing.T, connect func(*testing.T, string, Options) (*Client, peer)) {
+		for faults, want := range map[string]int{"modern,listen-none": 1, "modern,listen-nothing": 1, "": 0} {
+			t.Run(faults, func(t *testing.T) {
+				c, p := connect(t, faults, make(changes, 16).option())
+				eventually(t, func() bool { return p.count(t, "subscriptions/listen") == want && !c.subscribed.Load() }, "the subscription did not end")
+				echoes(t, c)
+			})
+		}
+		t.Run("nobody wants to know", func(t *testing.T) {
+			c, p := connect(t, "modern", Options{})
+			echoes(t, c)
+			if err := c.Close(within(t)); err != nil {
+				t.Error(err)
+			}
+			if n := p.count(t, "subscriptions/listen"); n != 0 {
+				t.Errorf("subscribed %d times", n)
+			}
+		})
+	})
+}
+
+// An open subscription is nobody's pending call: an answer without an id still
+// finds the only one.
+func TestSubscriptionIsNoCall(t *testing.T) {
+	c, p := transports["stdio"](t, "modern,errnoid", make(changes, 16).option())
+	eventually(t, func() bool { return p.count(t, "subscriptions/listen") == 1 }, "nothing was subscribed to")
+	wantFailure(t, callFails(t, c, "echo", "{}"), failure.ServerError, failure.Answered, "Parse error")
+}
+
+func TestFreshness(t *testing.T) {
+	everyTransport(t, func(t *testing.T, connect func(*testing.T, string, Options) (*Client, peer)) {
+		for faults, want := range map[string]ToolList{"modern": {TTL: time.Second, HasTTL: true, Scope: "private"}, "": {}} {
+			c, _ := connect(t, faults, Options{})
+			got, err := c.ReadTools(within(t))
+			if err != nil || len(got.Tools) == 0 {
+				t.Fatalf("%d tools, %v", len(got.Tools), err)
+			}
+			got.Tools = nil
+			if got.TTL != want.TTL || got.HasTTL != want.HasTTL || got.Scope != want.Scope {
+				t.Errorf("%q: %+v, want %+v", faults, got, want)
+			}
+		}
+	})
+	l := &toolList{names: map[string]bool{}}
+	for _, page := range []string{`{"tools":[],"ttlMs":2000,"cacheScope":"public"}`, `{"tools":[],"ttlMs":500,"cacheScope":"private"}`, `{"tools":[],"ttlMs":-1}`, `{"tools":[],"ttlMs":9e300,"cacheScope":"public"}`} {
+		if _, f := l.add(json.RawMessage(page)); f != nil {
+			t.Fatal(f)
+		}
+	}
+	if l.TTL != 500*time.Millisecond || l.Scope != "private" {
+		t.Errorf("merged to %s, %s", l.TTL, l.Scope)
+	}
+}
