@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -98,10 +97,12 @@ func Dial(ctx context.Context, at Endpoint, opt Options) (*Client, error) {
 	}
 	f = c.handshake(ctx, !opt.SkipProbe)
 	if f != nil && isOldStatus(l.status) {
-		if old, g := dialOld(ctx, at, opt); g == nil {
+		old, g, isOld := dialOld(ctx, at, opt)
+		if g == nil {
 			l.abandon()
 			return old, nil
-		} else if ctx.Err() != nil {
+		}
+		if isOld || ctx.Err() != nil {
 			f = g
 		}
 	}
@@ -130,12 +131,14 @@ func (e Endpoint) resolve() (*url.URL, http.Header, *tls.Config, *failure.Failur
 	}
 	u.Fragment, u.RawFragment = "", ""
 	header := http.Header{}
-	maps.Copy(header, e.Header)
-	for name, values := range header {
+	for name, values := range e.Header {
 		if f := checkHeader(name, values); f != nil {
 			return nil, nil, nil, f
 		}
+		name = http.CanonicalHeaderKey(name)
+		header[name] = append(header[name], values...)
 	}
+	header.Del("Accept-Encoding") // net/http asks for what it can decode
 	if u.User != nil && header.Get("Authorization") == "" {
 		password, _ := u.User.Password()
 		r := http.Request{Header: header}

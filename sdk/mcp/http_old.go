@@ -19,64 +19,66 @@ type oldLink struct {
 	end context.CancelFunc // ends the stream
 }
 
-// dialOld opens a connection to a server of that transport.
-func dialOld(ctx context.Context, at Endpoint, opt Options) (*Client, *failure.Failure) {
+// dialOld opens a connection to a server of that transport. old says whether it
+// has the event stream that makes it one.
+func dialOld(ctx context.Context, at Endpoint, opt Options) (c *Client, f *failure.Failure, old bool) {
 	c, base, f := open(at, opt)
 	if f != nil {
-		return nil, f
+		return nil, f, false
 	}
 	l := &oldLink{httpLink: base}
 	c.link = l
 	c.params = nil
 	base.out.post = l.deliver
-	if f = l.connect(ctx); f == nil {
+	if old, f = l.connect(ctx); f == nil {
 		f = c.initialize(ctx)
 	}
 	if f != nil {
 		base.abandon()
-		return nil, f
+		return nil, f, old
 	}
-	return c, nil
+	return c, nil, true
 }
 
 // connect opens the stream and waits for its first event within ctx.
-func (l *oldLink) connect(ctx context.Context) *failure.Failure {
+func (l *oldLink) connect(ctx context.Context) (streams bool, f *failure.Failure) {
 	stream, end := context.WithCancel(l.c.base)
 	l.end = end
 	defer context.AfterFunc(ctx, end)()
 	resp, err := l.roundTrip(stream, http.MethodGet, l.streamHeader(nil, ""), nil)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return contextFailure(ctx, failure.NotSent, "the request for an event stream")
+		return false, contextFailure(ctx, failure.NotSent, "the request for an event stream")
 	case err != nil:
-		return l.wireFailure(err, failure.NotSent)
+		return false, l.wireFailure(err, failure.NotSent)
 	case !isEventStream(resp):
 		discard(resp)
-		return invalidAnswer("the server has no event stream: status %s, content of type %q", showStatus(resp), resp.Header.Get("Content-Type"))
+		return false, invalidAnswer("the server has no event stream: status %s, content of type %q", showStatus(resp), resp.Header.Get("Content-Type"))
 	}
 	s := newSSEReader(resp.Body, wire.MaxLine)
-	f := l.endpoint(s)
-	if f != nil {
+	if f := l.endpoint(s); f != nil {
 		s.release()
 		resp.Body.Close()
 		if ctx.Err() != nil {
-			return contextFailure(ctx, failure.NotSent, "the request for an event stream")
+			f = contextFailure(ctx, failure.NotSent, "the request for an event stream")
 		}
-		return f
+		return true, f
 	}
 	l.c.work.Go(func() {
 		defer resp.Body.Close()
 		defer s.release()
 		l.c.end(l.read(s))
 	})
-	return nil
+	return true, nil
 }
 
 // endpoint reads the first event, which names the URL to post to.
 func (l *oldLink) endpoint(s *sseReader) *failure.Failure {
 	e, err := s.next()
 	if err != nil {
-		return l.wireFailure(err, failure.NotSent)
+		f := l.wireFailure(err, failure.NotSent)
+		f.Message = "the server's event stream ended before it named an endpoint"
+		return f
 	}
 	if e.kind != "endpoint" {
 		return invalidAnswer("the server's event stream begins with %s and names no endpoint", quote([]byte(e.kind)))
@@ -87,7 +89,7 @@ func (l *oldLink) endpoint(s *sseReader) *failure.Failure {
 		return invalidAnswer("the server's endpoint %s is no URL", quote(e.data.data))
 	}
 	if !sameOrigin(from, to) || to.Scheme != from.Scheme {
-		f := invalidAnswer("the server's endpoint %s://%s is of another origin; nothing was sent to it", to.Scheme, to.Host)
+		f := invalidAnswer("the server's endpoint %s://%s leads to another origin; nothing was sent to it", to.Scheme, to.Host)
 		f.Delivery = failure.NotSent
 		return f
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 
@@ -19,15 +20,24 @@ const maxHops = 3
 // error is a *failure.Failure when the server redirects elsewhere; then nothing
 // was sent there.
 func (l *httpLink) roundTrip(ctx context.Context, method string, header http.Header, o *outgoing) (*http.Response, error) {
+	var body []byte
+	if o != nil {
+		body = bytes.TrimSuffix(o.message, []byte("\n"))
+		// net/http sends a request again on its own only when nothing of it was
+		// written, so the first connection tells.
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			GotConn: func(httptrace.GotConnInfo) { l.out.begin(o) },
+		})
+	}
 	at := l.url.Load()
 	for hop := 0; ; hop++ {
 		r := l.template.WithContext(ctx)
 		r.Method, r.URL, r.Host, r.Header = method, at, at.Host, header
 		if o != nil {
-			b := bytes.TrimSuffix(o.message, []byte("\n"))
-			r.ContentLength = int64(len(b))
-			r.Body = &upload{box: l.out, o: o, rest: b}
-			r.GetBody = func() (io.ReadCloser, error) { return &upload{box: l.out, o: o, rest: b}, nil }
+			r.ContentLength = int64(len(body))
+			// Of these types net/http knows that header and body fit in one write.
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		}
 		resp, err := l.transport.RoundTrip(r)
 		if err != nil {

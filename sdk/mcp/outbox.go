@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"errors"
-	"io"
 	"sync"
 	"time"
 )
@@ -20,7 +19,7 @@ const (
 )
 
 // outbox is the sender of a session over HTTP. It posts what nobody waits for;
-// requests are posted by whoever makes them, and the outbox only knows which of
+// requests are posted by whoever makes them, and the outbox only notes which of
 // them can have arrived.
 type outbox struct {
 	base context.Context
@@ -103,42 +102,16 @@ func (b *outbox) flush(ctx context.Context) {
 // wait waits for the end of all posting; base must have ended.
 func (b *outbox) wait() { b.running.Wait() }
 
-// withdraw implements sender.
+// withdraw implements sender: it says whether the message has no connection yet.
 func (b *outbox) withdraw(o *outgoing) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o.withdrawn = o.withdrawn || !o.began
-	return o.withdrawn
+	return !o.began
 }
 
-// begin says whether a message may go out as a whole.
-func (b *outbox) begin(o *outgoing) bool {
+// begin notes that a message has a connection: from now on it may arrive.
+func (b *outbox) begin(o *outgoing) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o.began = o.began || !o.withdrawn
-	return !o.withdrawn
+	o.began = true
 }
-
-// upload is the body of a POST. No server can have a message without its last
-// byte, so until the transport takes that one the message can be withdrawn, and
-// then never goes out as a whole.
-type upload struct {
-	box  *outbox
-	o    *outgoing
-	rest []byte
-}
-
-// Read implements io.Reader.
-func (u *upload) Read(p []byte) (int, error) {
-	if len(u.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, u.rest)
-	if u.rest = u.rest[n:]; len(u.rest) == 0 && !u.box.begin(u.o) {
-		return 0, errors.New("the message was withdrawn")
-	}
-	return n, nil
-}
-
-// Close implements io.Closer.
-func (u *upload) Close() error { return nil }
