@@ -63,7 +63,7 @@ func TestServerGoneAndBack(t *testing.T) {
 		f = callFails(t, c, "echo", "{}")
 		return f.Delivery == failure.NotSent
 	}, "a call was sent to nobody")
-	wantFailure(t, f, failure.ConnectionRefused, failure.NotSent, "cannot connect", addr)
+	wantFailure(t, f, failure.ConnectionRefused, failure.NotSent, "connect to http://"+addr)
 	if f.Target != addr {
 		t.Errorf("target %q, want %q", f.Target, addr)
 	}
