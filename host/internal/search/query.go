@@ -1,6 +1,10 @@
 package search
 
-import "strings"
+import (
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
 
 // What one word of a query counts for in another spelling.
 const (
@@ -28,6 +32,7 @@ type other struct {
 // parse returns the words of a query, each once, without stop words unless there
 // is nothing else. It knows no index.
 func parse(query string) []asked {
+	query = norm.NFKC.String(query)
 	if words := parseWords(query, stopWords()); len(words) > 0 {
 		return words
 	}
@@ -37,15 +42,10 @@ func parse(query string) []asked {
 func parseWords(query string, stop map[string]bool) []asked {
 	p := parser{stop: stop, seen: map[string]int{}, last: -1, whole: -1}
 	tokenize(query, p.token)
-	for i := 0; i < len(query); {
-		if end := span(query, i, isUnspaced); end > i {
-			translate(query[i:end], func(english string) {
-				p.add(asked{stem: stem(english), kind: word, weight: translationWeight})
-			})
-			i = end
-			continue
-		}
-		i += len(string(after(query[i:])))
+	for _, run := range strings.FieldsFunc(query, func(r rune) bool { return !isUnspaced(r) }) {
+		translate(run, func(english string) {
+			p.add(asked{stem: stem(english), kind: word, weight: translationWeight})
+		})
 	}
 	return p.words
 }
@@ -70,8 +70,8 @@ func (p *parser) token(token string, k kind) {
 		return
 	case char, pair:
 		p.before, p.last = "", -1
-		if p.stop[token] || k == char && strings.TrimFunc(token, isHiragana) == "" {
-			return // one letter of hiragana is mostly grammar
+		if p.stop[token] || k == char && strings.TrimFunc(token, isKana) == "" {
+			return // a letter is a sound, and not like a character of Chinese a word
 		}
 		weight := 1.0
 		if k == char {
@@ -113,4 +113,5 @@ func (p *parser) add(a asked) int {
 	return len(p.words) - 1
 }
 
-func isHiragana(r rune) bool { return 'ぁ' <= r && r <= 'ゟ' }
+// isKana reports whether r is of hiragana or katakana.
+func isKana(r rune) bool { return 'ぁ' <= r && r <= 'ヿ' }

@@ -121,3 +121,32 @@ func TestTranslate(t *testing.T) {
 		}
 	}
 }
+
+func TestParse(t *testing.T) {
+	for query, want := range map[string]string{
+		"":                               "",
+		"what is the weather like":       "weather",
+		"how do I use this":              "how do i use this", // nothing else is left
+		"create an issue, create issues": "creat issu",
+		"GitHub":                         "github(git hub)",
+		"to-do":                          "todo",
+		"天気予報":                           "天 気 天気 予 気予 報 予報 weather forecast",
+		"ﾒｰﾙ":                            "メー ール email",
+		"\xff検索\xe5":                     "検 索 検索 search",
+		"メールを送って":                        "メー ール ルを 送 を送 送っ って email send",
+		"https://example.com/a?b=c":      "https exampl com b c",
+		"一一一":                            "一 一一",
+	} {
+		var got []string
+		for _, a := range parse(query) {
+			w := a.stem
+			if a.parts != nil {
+				w += "(" + strings.Join(a.parts, " ") + ")"
+			}
+			got = append(got, w)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %s, want %s", query, strings.Join(got, " "), want)
+		}
+	}
+}
