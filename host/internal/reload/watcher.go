@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,10 +112,10 @@ func (w *Watcher) pump() {
 				failures = nil
 				continue
 			}
-			// What is lost when too much happens may have been about the files.
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
 				w.log.Warn("watching configuration files", "error", err)
 			}
+			w.doubt() // what was lost may have been about the files
 		}
 		select {
 		case w.stir <- struct{}{}:
@@ -127,10 +128,22 @@ func (w *Watcher) matters(path string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	isDir, ok := w.points[path]
-	if isDir {
+	if isDir && !slices.Contains(w.moved, path) {
 		w.moved = append(w.moved, path)
 	}
 	return ok
+}
+
+// doubt has every watch begin anew at the next look.
+func (w *Watcher) doubt() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.moved = nil
+	for path, isDir := range w.points {
+		if isDir {
+			w.moved = append(w.moved, path)
+		}
+	}
 }
 
 // run waits for changes to settle and tells of them.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"go.uber.org/goleak"
 )
 
@@ -285,6 +286,21 @@ func TestOneAtATime(t *testing.T) {
 		t.Error("Close did not wait")
 	}
 	must(t, w.Close())
+}
+
+// When events were lost the watch begins anew, and a change among them is found.
+func TestLostEvents(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mcp.toml")
+	told := make(chan struct{}, 100)
+	w, err := Watch(func() []string { return []string{file} }, func(context.Context) { told <- struct{}{} }, nil)
+	must(t, err)
+	defer w.Close()
+	must(t, w.notify.Remove(filepath.Dir(file))) // behind its back, so that nothing is told of what follows
+	write(t, file, "1")
+	w.notify.Errors <- fsnotify.ErrEventOverflow
+	<-told
+	write(t, file, "2")
+	<-told
 }
 
 // The files may be others after a change: one that is found nearer now.
