@@ -40,8 +40,12 @@ const maxDepth = 16
 
 // maxWork bounds how many bytes of schema are looked at for one command: parts
 // that combine others, ten at each of sixteen levels, would never end. It is far
-// more than an honest schema needs, and takes a fraction of a second.
-const maxWork = 16 << 20
+// more than an honest schema needs, and takes a fraction of a second. perVisit is
+// what a part costs however short it is.
+const (
+	maxWork  = 16 << 20
+	perVisit = 256
+)
 
 // document is a tool's input schema as a whole.
 type document struct {
@@ -64,7 +68,7 @@ func parse(inputSchema json.RawMessage) schema {
 // spent accounts for a look at the part, and says whether there was too much of
 // that already.
 func (s schema) spent(depth int) bool {
-	s.work -= len(s.part.Raw)
+	s.work -= len(s.part.Raw) + perVisit
 	return depth > maxDepth || s.work < 0
 }
 

@@ -24,10 +24,12 @@ type Parameter struct {
 func Parameters(inputSchema json.RawMessage) []Parameter {
 	top := parse(inputSchema)
 	var (
-		list []Parameter
-		seen = make(map[string]bool)
+		list     []Parameter
+		seen     = make(map[string]bool)
+		required = make(map[string]bool)
 	)
-	top.each(0, func(name string, s schema, required bool) {
+	top.required(0, required)
+	top.each(0, func(name string, s schema) {
 		if seen[name] {
 			return
 		}
@@ -35,7 +37,7 @@ func Parameters(inputSchema json.RawMessage) []Parameter {
 		p := Parameter{
 			Name:        name,
 			Type:        s.typeName(0),
-			Required:    required,
+			Required:    required[name],
 			Repeats:     s.repeats(),
 			Description: cmp.Or(strings.TrimSpace(s.first("description").String()), s.first("title").String()),
 			Default:     s.first("default").Raw,
@@ -68,24 +70,40 @@ func Undeclared(inputSchema json.RawMessage, words []Word) []string {
 	return keys
 }
 
-// each visits the declared members, those behind references and allOf included.
-func (s schema) each(depth int, visit func(name string, s schema, required bool)) {
+// each visits the declared members, those behind references and combinations
+// included.
+func (s schema) each(depth int, visit func(name string, s schema)) {
 	if s.spent(depth) {
 		return
 	}
-	required := make(map[string]bool)
-	for _, name := range s.part.Get("required").Array() {
-		required[name.String()] = true
-	}
 	s.part.Get("properties").ForEach(func(name, part gjson.Result) bool {
-		visit(name.String(), s.at(part), required[name.String()])
+		visit(name.String(), s.at(part))
 		return true
 	})
 	if target, ok := s.target(); ok {
 		target.each(depth+1, visit)
 	}
+	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
+		for _, m := range s.part.Get(keyword).Array() {
+			s.at(m).each(depth+1, visit)
+		}
+	}
+}
+
+// required adds the members that are always required to set: what one of several
+// alternatives requires is not.
+func (s schema) required(depth int, set map[string]bool) {
+	if s.spent(depth) {
+		return
+	}
+	for _, name := range s.part.Get("required").Array() {
+		set[name.String()] = true
+	}
+	if target, ok := s.target(); ok {
+		target.required(depth+1, set)
+	}
 	for _, m := range s.part.Get("allOf").Array() {
-		s.at(m).each(depth+1, visit)
+		s.at(m).required(depth+1, set)
 	}
 }
 

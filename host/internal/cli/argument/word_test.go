@@ -2,6 +2,7 @@ package argument
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -238,6 +239,18 @@ func TestParameters(t *testing.T) {
 	}
 	want := "p string   where required\nn integer|null  9007199254740993 \nl (string|integer)[]   \ne string \"a\"|\"b\"  \nx any   \n"
 	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
+
+func TestParametersOfCombinations(t *testing.T) {
+	schema := `{"type":"object","anyOf":[{"properties":{"id":{"type":"integer"}},"required":["id"]},{"properties":{"name":{"type":"string"},"id":{}}}],
+		"allOf":[{"properties":{"v":{"type":"boolean"}}},{"required":["v"]}]}`
+	var b strings.Builder
+	for _, p := range Parameters(json.RawMessage(schema)) {
+		fmt.Fprintf(&b, "%s %s %t\n", p.Name, p.Type, p.Required)
+	}
+	if want := "v boolean true\nid integer false\nname string false\n"; b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 }
