@@ -141,7 +141,12 @@ type answer struct {
 
 func (p *plugin) call(t *testing.T, tool, args string) (answer, error) {
 	t.Helper()
-	stream, err := p.CallTool(within(t), &adapterpb.CallToolRequest{Tool: tool, Arguments: []byte(args), CallId: "c"})
+	return p.do(t, &adapterpb.CallToolRequest{Tool: tool, Arguments: []byte(args), CallId: "c"})
+}
+
+func (p *plugin) do(t *testing.T, req *adapterpb.CallToolRequest) (answer, error) {
+	t.Helper()
+	stream, err := p.CallTool(within(t), req)
 	if err != nil {
 		t.Fatal(err)
 	}

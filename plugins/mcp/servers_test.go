@@ -12,15 +12,21 @@ import (
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
-// npmServer is the config of one of the reference servers that `make servers`
-// installs. Where COLLET_NPM_DIR says that they are there, they must be.
+// npmServer is the config of one of the reference servers.
 func npmServer(t *testing.T, name string, args ...string) config {
+	t.Helper()
+	return npmPackage(t, "@modelcontextprotocol/server-"+name, args...)
+}
+
+// npmPackage is the config of a server from npm that `make servers` installs.
+// Where COLLET_NPM_DIR says that they are there, they must be.
+func npmPackage(t *testing.T, name string, args ...string) config {
 	t.Helper()
 	dir, must := os.LookupEnv("COLLET_NPM_DIR")
 	if !must {
 		dir = filepath.Join("..", "..", ".cache", "npm")
 	}
-	path, err := filepath.Abs(filepath.Join(dir, "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js"))
+	path, err := filepath.Abs(filepath.Join(dir, "node_modules", filepath.FromSlash(name), "dist", "index.js"))
 	if err == nil {
 		_, err = os.Stat(path)
 	}
