@@ -71,6 +71,8 @@ type ServerDiagnosis struct {
 	Findings    []Finding
 	StderrTail  []string // what it wrote to stderr meanwhile: the last lines, oldest first
 	LogFile     string
+
+	remote bool // it is reached by a url
 }
 
 // PluginDiagnosis is about a server's adapter.

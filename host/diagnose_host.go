@@ -77,7 +77,10 @@ func ignoredFinding(found *Discovery) Finding {
 	f := Finding{
 		Kind: KindNote, Check: "trust", File: file.Path,
 		Message: file.Path + " is not trusted, so nothing of it counts",
-		Advice:  "look at what is in it, then run 'collet trust'",
+		Advice:  "'collet trust' shows what it would start, and asks",
+	}
+	if len(found.Sources()) == 0 {
+		f.Kind = KindAuth // there is no other configuration
 	}
 	switch {
 	case file.Err != nil:

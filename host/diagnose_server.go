@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ func (h *Host) examine(ctx context.Context, n string, news *news) ServerDiagnosi
 	if set != nil {
 		d.File, d.Line = set.File, set.Line
 		d.Plugin.Name = server.PluginName(set)
+		d.remote = set.URL != ""
 	}
 	s := h.hub.Server(n)
 	if s == nil {
@@ -180,17 +182,25 @@ func (d *ServerDiagnosis) advice(f *server.Failure) string {
 	case f.Misconfigured:
 		return "correct " + d.place() + ", or set enabled = false"
 	}
-	switch f.Class {
-	case failure.Timeout:
+	switch {
+	case f.Class == failure.Timeout && d.remote:
+		return "see if the server answers there, or raise start_timeout in " + d.place()
+	case f.Class == failure.Timeout:
 		return "raise start_timeout, or run it by hand to see what it waits for"
-	case failure.AuthFailure, failure.ConsentRequired:
+	case f.Class == failure.AuthFailure && d.remote:
+		return "set its credential in headers (" + d.place() + ")"
+	case f.Class == failure.AuthFailure, f.Class == failure.ConsentRequired:
 		return "check the credential in " + d.place()
-	case failure.DNSFailure:
+	case f.Class == failure.DNSFailure:
 		return "check the host's name in " + d.place() + ", and the network"
-	case failure.RateLimited:
+	case f.Class == failure.RateLimited:
 		return "try again later"
-	case failure.InvalidResult:
+	case f.Class == failure.InvalidResult && d.remote, f.UpstreamCode == http.StatusNotFound && d.remote:
+		return "check the url in " + d.place() + ": it has to be that of the MCP endpoint, which often ends in /mcp"
+	case f.Class == failure.InvalidResult:
 		return "what it answered is not MCP as collet knows it; see if there is a newer version of the server"
+	case d.remote:
+		return "see if the server runs, and is reached by the url in " + d.place()
 	}
 	if len(d.StderrTail) > 0 {
 		return "its stderr may say why; 'collet servers logs " + d.Name + "' has all of it"
