@@ -148,7 +148,7 @@ func TestHugeTool(t *testing.T) {
 func TestLookupsAreBounded(t *testing.T) {
 	index := build([]Server{{Name: "all", Tools: []Tool{{Name: "x", Description: synonymText}}}})
 	lookups := 0
-	for _, c := range index.Snapshot().view("").concepts(parse(synonymText)) {
+	for _, c := range index.Snapshot().view(Options{}).concepts(parse(synonymText)) {
 		lookups += len(c.alternatives)
 	}
 	if most := maxQueryWords*3 + maxSynonyms; lookups > most || lookups <= maxSynonyms {

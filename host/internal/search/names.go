@@ -72,7 +72,8 @@ func (s *shard) nameKeys() []nameKey {
 }
 
 // named returns the tools that s names, in any spelling, in the order of the
-// view. When s is some tool's name to the letter, others are not meant.
+// view. When s is some tool's name to the letter, others are not meant. Tools that
+// are not kept have no names.
 func (v *view) named(s string) []int {
 	folded := fold(s)
 	if folded == "" {
@@ -84,6 +85,9 @@ func (v *view) named(s string) []int {
 		at, _ := slices.BinarySearchFunc(sh.names, hash, func(k nameKey, h uint64) int { return cmp.Compare(k.hash, h) })
 		for ; at < len(sh.names) && sh.names[at].hash == hash; at++ {
 			tool := int(sh.names[at].tool)
+			if !v.kept(sh.server, sh.tools[tool]) {
+				continue
+			}
 			spellings := sh.spellings(tool)
 			switch {
 			case slices.Contains(spellings[:], s):

@@ -143,7 +143,7 @@ func TestNameWithinQuery(t *testing.T) {
 			t.Errorf("%q: %s, want %s", query, got, want)
 		}
 	}
-	v := index.Snapshot().view("")
+	v := index.Snapshot().view(Options{})
 	for _, query := range []string{"print the report and fetch the customer", "use get_x77 then", "x9, get"} {
 		if got := v.names(query).tools; got != nil {
 			t.Errorf("%q names %v", query, got)

@@ -11,8 +11,9 @@ type Options struct {
 	// Limit is the most hits there are. 0 or less: DefaultLimit, or as many as the
 	// query is a list of.
 	Limit int
-	// Keep says whether a tool may be found; nil: all may. It is asked once for every
-	// tool that matches, during Search.
+	// Keep says whether a tool may be found; nil: all may. It is asked during Search,
+	// for every tool that matches. Words of a tool that is not kept still count for
+	// how rare words are: what nobody may find does not belong into the index.
 	Keep func(server, tool string) bool
 }
 
@@ -31,13 +32,13 @@ type Hit struct {
 // one or in quotes, puts its tool first. Anything else is ranked. A query without
 // words has the tools of Options.Server, by name, if one is given, else none.
 func (s *Snapshot) Search(query string, opt Options) (hits []Hit, total int) {
-	v := s.view(opt.Server)
+	v := s.view(opt)
 	query = strings.TrimSpace(cut(query, maxQuery))
 	if query == "" {
 		if opt.Server == "" {
 			return nil, 0
 		}
-		return v.best(slices.Repeat([]float64{1}, v.tools), opt)
+		return v.best(slices.Repeat([]float64{1}, v.tools), opt.Limit)
 	}
 	names := v.names(query)
 	var scores []float64
@@ -50,20 +51,19 @@ func (s *Snapshot) Search(query string, opt Options) (hits []Hit, total int) {
 		scores = v.rank(v.concepts(parse(query)))
 	}
 	names.promote(scores)
-	return v.best(scores, opt)
+	return v.best(scores, opt.Limit)
 }
 
-// best returns the hits of highest score, equal ones by name, and how many tools
+// best returns the hits of highest score, equal ones by server and name, and how many tools
 // have a score and are kept.
-func (v *view) best(scores []float64, opt Options) (hits []Hit, total int) {
-	limit := opt.Limit
+func (v *view) best(scores []float64, limit int) (hits []Hit, total int) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
 	for i, sh := range v.shards {
 		for j, tool := range sh.tools {
 			score := scores[v.first[i]+j]
-			if score <= 0 || opt.Keep != nil && !opt.Keep(sh.server, tool) {
+			if score <= 0 || !v.kept(sh.server, tool) {
 				continue
 			}
 			total++

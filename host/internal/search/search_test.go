@@ -89,6 +89,13 @@ func TestOptions(t *testing.T) {
 	if got := search(index, "one/get_a", Options{Keep: func(server, _ string) bool { return server != "one" }, Limit: 1}); got == "one/get_a" {
 		t.Error("its name leads to a tool that is not kept")
 	}
+	// A tool that is not kept is as good as none: its name does not end a search.
+	hidden := Options{Keep: func(_, tool string) bool { return tool != "get_h" }, Limit: 1}
+	for _, query := range []string{"get_h, Two-x/get_h", "get_h", "what does get_h do"} {
+		if got, want := search(index, query, hidden), search(index, strings.ReplaceAll(query, "_h", "_zz"), hidden); got != want {
+			t.Errorf("%q: %q, for a name that is none %q", query, got, want)
+		}
+	}
 	if got := search(index, "  ", Options{Server: "Two-x"}); got != "Two-x/get_a Two-x/get_h" {
 		t.Errorf("a query without words: %q", got)
 	}

@@ -64,7 +64,8 @@ func newShard(from Server) *shard {
 	s.tools = slices.Sorted(maps.Keys(tools))
 	s.lengths = make([][fields]uint16, len(s.tools))
 	s.nameWords = make([]uint8, len(s.tools))
-	b := builder{shard: s, ids: map[string]int{}, stems: map[string]int{}}
+	size := 8 * len(s.tools) // about as many words as there will be
+	b := builder{shard: s, ids: make(map[string]int, size), stems: make(map[string]int, size), entries: make([]entry, 0, size)}
 	for i, n := range s.tools {
 		s.tools[i] = strings.Clone(n) // not a part of its definition
 		b.read(i, tools[n])

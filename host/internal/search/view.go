@@ -13,13 +13,13 @@ type view struct {
 	average [fields]float64 // length of a tool's fields, of those that have them
 	about   [aboutFields]float64
 	spare   int // lookups of synonyms that are left to the query
+	keep    func(server, tool string) bool
 }
 
-// view returns the shards of one server, or of all when server is empty. Case and
-// "-" against "_" do not count.
-func (s *Snapshot) view(server string) *view {
-	v := &view{spare: maxSynonyms}
-	folded := fold(server)
+// view returns what opt.Server and opt.Keep leave.
+func (s *Snapshot) view(opt Options) *view {
+	v := &view{spare: maxSynonyms, keep: opt.Keep}
+	server, folded := opt.Server, fold(opt.Server)
 	var filled [fields]int
 	var told [aboutFields]int
 	for _, sh := range s.shards {
@@ -46,6 +46,8 @@ func (s *Snapshot) view(server string) *view {
 	}
 	return v
 }
+
+func (v *view) kept(server, tool string) bool { return v.keep == nil || v.keep(server, tool) }
 
 // place is where one server has a word.
 type place struct {
