@@ -81,6 +81,7 @@ func toolOf(cmd *cobra.Command) string {
 var classOf = map[int]failure.Class{
 	exitUsage:         failure.InvalidArguments,
 	exitConfiguration: failure.InvalidArguments,
+	exitAuth:          failure.ConsentRequired, // to what is in a project's file
 	exitNotFound:      failure.NotFound,
 	exitCanceled:      failure.Canceled,
 }
