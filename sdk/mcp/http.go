@@ -59,9 +59,9 @@ type httpLink struct {
 	out       *outbox
 	url       atomic.Pointer[url.URL] // where the last redirect led
 	tools     *paramHeaders
-	// impolite is set once the server left a stream open after its answer: from
-	// then on nobody waits for a stream's end.
-	impolite atomic.Bool
+	// impolite counts, in a row, the streams that the server left open after their
+	// answers; from maxImpolite on nobody waits for a stream's end.
+	impolite atomic.Int32
 
 	closing sync.Once
 	hurry   context.Context // ends when a close has no time left
@@ -102,7 +102,7 @@ func Dial(ctx context.Context, at Endpoint, opt Options) (*Client, error) {
 			l.abandon()
 			return old, nil
 		}
-		if isOld || ctx.Err() != nil {
+		if isOld {
 			f = g
 		}
 	}

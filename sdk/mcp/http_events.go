@@ -14,6 +14,7 @@ const (
 	// lingerLimit is how long the end of a stream is awaited after its answer. It
 	// usually comes along with it, and then the connection can be used again.
 	lingerLimit = 20 * time.Millisecond
+	maxImpolite = 3
 	// resumeDelay is the pause before a stream is taken up again when the server
 	// names none (2025-11-25, Streamable HTTP, "retry"), and maxResumeDelay bounds
 	// what it names: the call has a deadline, but a stray number must not eat it.
@@ -62,8 +63,11 @@ func (x *exchange) stretch(s *sseReader, multiplexed bool) error {
 	for {
 		e, err := s.next()
 		if err != nil {
-			if over && err != io.EOF {
-				x.l.impolite.Store(true)
+			switch {
+			case over && err == io.EOF:
+				x.l.impolite.Store(0)
+			case over:
+				x.l.impolite.Add(1)
 			}
 			return err
 		}
@@ -73,7 +77,7 @@ func (x *exchange) stretch(s *sseReader, multiplexed bool) error {
 		if over || !x.answered() {
 			continue
 		}
-		if multiplexed || x.l.impolite.Load() {
+		if multiplexed || x.l.impolite.Load() >= maxImpolite {
 			return nil
 		}
 		over = true

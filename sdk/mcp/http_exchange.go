@@ -165,6 +165,9 @@ func (x *exchange) lost(ctx context.Context, err error) (json.RawMessage, *failu
 
 // read reads the response to a request.
 func (x *exchange) read(resp *http.Response) *failure.Failure {
+	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return invalidAnswer("the server answered %s in the encoding %q, which nobody asked for", x.r.method, encoding)
+	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" {
 		x.stream = true

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/internal/wire"
@@ -16,8 +17,11 @@ import (
 // which the client posts. The stream is the connection.
 type oldLink struct {
 	*httpLink
-	end context.CancelFunc // ends the stream
 }
+
+// endpointWait is how long the first event may take: servers send it at once, and a
+// stream that is silent is one of another kind.
+const endpointWait = 5 * time.Second
 
 // dialOld opens a connection to a server of that transport. old says whether it
 // has the event stream that makes it one.
@@ -43,12 +47,11 @@ func dialOld(ctx context.Context, at Endpoint, opt Options) (c *Client, f *failu
 // connect opens the stream and waits for its first event within ctx.
 func (l *oldLink) connect(ctx context.Context) (streams bool, f *failure.Failure) {
 	stream, end := context.WithCancel(l.c.base)
-	l.end = end
+	ctx, cancel := context.WithTimeout(ctx, endpointWait)
+	defer cancel()
 	defer context.AfterFunc(ctx, end)()
 	resp, err := l.roundTrip(stream, http.MethodGet, l.streamHeader(nil, ""), nil)
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return false, contextFailure(ctx, failure.NotSent, "the request for an event stream")
 	case err != nil:
 		return false, l.wireFailure(err, failure.NotSent)
 	case !isEventStream(resp):
@@ -59,10 +62,7 @@ func (l *oldLink) connect(ctx context.Context) (streams bool, f *failure.Failure
 	if f := l.endpoint(s); f != nil {
 		s.release()
 		resp.Body.Close()
-		if ctx.Err() != nil {
-			f = contextFailure(ctx, failure.NotSent, "the request for an event stream")
-		}
-		return true, f
+		return ctx.Err() == nil, f
 	}
 	l.c.work.Go(func() {
 		defer resp.Body.Close()

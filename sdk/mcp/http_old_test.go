@@ -150,7 +150,7 @@ func TestOldTransportEndpoints(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		_, err := Dial(ctx, Endpoint{URL: s.URL}, Options{})
-		wantFailure(t, asFailure(t, err), failure.Timeout, failure.NotSent)
+		wantFailure(t, asFailure(t, err), failure.ServerError, failure.Answered, "404")
 	})
 }
 

@@ -44,7 +44,7 @@ func (l *httpLink) roundTrip(ctx context.Context, method string, header http.Hea
 			return nil, err
 		}
 		if !isRedirect(resp) {
-			if hop > 0 {
+			if hop > 0 && resp.StatusCode < 400 {
 				l.url.Store(at)
 			}
 			return resp, nil

@@ -48,16 +48,15 @@ func (x *exchange) retry(status int, f *failure.Failure, own bool) func(context.
 		}
 	}
 	switch {
-	case x.modern:
+	case x.modern && isOldStatus(status) && (f.UpstreamCode == codeUnsupportedVersion || !isModernError(f.UpstreamCode)):
 		// Whatever serves the URL by now may be of the other era.
-		if f.UpstreamCode == codeUnsupportedVersion || f.UpstreamCode > 0 && isOldStatus(status) {
-			return func(ctx context.Context) *failure.Failure {
-				if g := renew(ctx); g != nil || x.l.c.Server().Modern {
-					return f
-				}
-				return nil
+		return func(ctx context.Context) *failure.Failure {
+			if g := renew(ctx); g != nil || x.l.c.Server().Modern {
+				return f
 			}
+			return nil
 		}
+	case x.modern:
 	case f.UpstreamCode == codeUnsupportedVersion, f.UpstreamCode == codeHeaderMismatch:
 		return renew
 	case x.visit == nil || x.visit.id == "":
@@ -65,6 +64,13 @@ func (x *exchange) retry(status int, f *failure.Failure, own bool) func(context.
 		return renew
 	}
 	return nil
+}
+
+// isModernError says whether a server of the modern era refuses requests with this
+// JSON-RPC error and a status of 400 or 404. Others use what the protocol leaves to
+// them (-32000 to -32019).
+func isModernError(code int) bool {
+	return code < codeInvalidRequest && code >= -32699 || code <= codeHeaderMismatch && code >= -32099
 }
 
 // learn lists the tools: the server misses headers that a tool's schema asks for
@@ -126,6 +132,9 @@ func (l *httpLink) again(r *renewal) {
 	l.renewing = nil
 	l.mu.Unlock()
 	close(r.done)
+	if f == nil {
+		l.c.changed() // a server that forgot its sessions may have been started anew
+	}
 }
 
 // established implements link: it puts the new session into the old one's place.

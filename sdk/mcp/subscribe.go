@@ -26,6 +26,17 @@ var kinds = []struct{ capability, filter, notification string }{
 	{"resources", "resourcesListChanged", "notifications/resources/list_changed"},
 }
 
+// changed tells of every list the server has, because nobody knows what became of
+// them.
+func (c *Client) changed() {
+	capabilities := c.server.Load().Capabilities
+	for _, k := range kinds {
+		if member(capabilities, k.capability) != nil {
+			c.session.tell(k.notification, nil)
+		}
+	}
+}
+
 // subscribe makes a modern server tell of changed lists, if anybody wants to
 // know. It runs beside the calls until the connection ends and asks again after
 // every loss.
