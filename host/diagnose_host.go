@@ -20,8 +20,15 @@ func (h *Host) surroundings(found *Discovery) HostDiagnosis {
 			d.Findings = append(d.Findings, configFinding(p))
 		}
 	}
-	if found != nil && found.Ignored() != nil {
+	switch {
+	case found == nil:
+	case found.Ignored() != nil:
 		d.Findings = append(d.Findings, ignoredFinding(found))
+	case len(found.Sources()) == 0 && len(found.Files) > 0:
+		d.Findings = append(d.Findings, Finding{
+			Kind: KindConfiguration, Check: "config", Message: "there is no configuration",
+			Advice: "write " + found.Files[0].Path + ", or a project's mcp.toml, or name a file with --config or COLLET_CONFIG",
+		})
 	}
 	if len(h.hub.Names()) == 0 && len(d.Findings) == 0 {
 		d.Findings = append(d.Findings, Finding{

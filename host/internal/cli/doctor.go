@@ -17,7 +17,9 @@ type diagnoser interface {
 
 type doctorOptions struct {
 	Streams *terminal.Streams
-	Host    func(context.Context) (openHost, error)
+	// Host opens the host, and says how its configuration was found; nil when it
+	// was named.
+	Host func(context.Context) (openHost, *host.Discovery, error)
 
 	Servers []string
 	JSON    bool
@@ -25,8 +27,7 @@ type doctorOptions struct {
 }
 
 func newCmdDoctor(f *Factory, runF func(context.Context, *doctorOptions) error) *cobra.Command {
-	// The problems of the configuration are part of what it prints.
-	opts := &doctorOptions{Streams: f.Streams, Host: f.openSilently}
+	opts := &doctorOptions{Streams: f.Streams, Host: f.openFound}
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER...]",
 		Short: "Say of each server whether it works, why not, and what to do",
@@ -39,7 +40,7 @@ No value of the configuration is printed: not in what servers wrote to stderr,
 either.
 
 The exit code is that of the worst finding: 3 configuration, then 5 a credential
-is missing, 4 a server cannot be started or reached, 6 timeout; 0 when there are
+or trust is missing, 4 a server cannot be started or reached, 6 timeout; 0 when there are
 only notes.`,
 		ValidArgsFunction: f.complete(func(_ context.Context, h openHost, _ *cobra.Command, _ []string, word string) *candidates {
 			c := nothing()
@@ -65,7 +66,7 @@ func doctorRun(ctx context.Context, opts *doctorOptions) error {
 	if opts.Wait <= 0 {
 		return usagef("--wait %s: it has to be longer than nothing", opts.Wait)
 	}
-	h, err := opts.Host(ctx)
+	h, found, err := opts.Host(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func doctorRun(ctx context.Context, opts *doctorOptions) error {
 	if !opts.JSON {
 		spinner = opts.Streams.Spin("looking at the servers")
 	}
-	d, err := h.Diagnose(ctx, host.DiagnoseQuery{Servers: opts.Servers, Wait: opts.Wait})
+	d, err := h.Diagnose(ctx, host.DiagnoseQuery{Servers: opts.Servers, Wait: opts.Wait, Discovery: found})
 	spinner.Stop()
 	if err != nil {
 		return err
@@ -88,6 +89,21 @@ func doctorRun(ctx context.Context, opts *doctorOptions) error {
 		return err
 	}
 	return quiet(kindCode(d.Worst()))
+}
+
+// openFound opens the host of whatever configuration there is, none included:
+// what is wrong with it, or does not count, is for the diagnosis to tell.
+func (f *Factory) openFound(ctx context.Context) (openHost, *host.Discovery, error) {
+	if f.named() != "" {
+		h, err := f.openSilently(ctx)
+		return h, nil, err
+	}
+	found, err := f.discover("")
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := f.openLayers(ctx, found.Sources())
+	return h, found, err
 }
 
 // kindCode is the exit code of a kind of finding.

@@ -101,12 +101,25 @@ func (f *Factory) openSilently(ctx context.Context) (openHost, error) {
 	return f.openHost(ctx, false)
 }
 
-// openHost is the one place where a host is opened. With ask a person at a
-// terminal is asked about a project's file that is not trusted.
+// openHost opens the host of the configuration that counts. With ask a person at
+// a terminal is asked about a project's file that is not trusted.
 func (f *Factory) openHost(ctx context.Context, ask bool) (openHost, error) {
 	if f.homeless != nil {
 		return nil, exitf(exitConfiguration, "%v", f.homeless)
 	}
+	if f.named() != "" {
+		return f.openLayers(ctx, nil)
+	}
+	layers, err := f.layers(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	return f.openLayers(ctx, layers)
+}
+
+// openLayers is the one place where a host is opened: of the file that is named,
+// or of layers when none is.
+func (f *Factory) openLayers(ctx context.Context, layers []host.Layer) (openHost, error) {
 	said, err := logLevel(f.logLevel)
 	if err != nil {
 		return nil, err
@@ -114,6 +127,7 @@ func (f *Factory) openHost(ctx context.Context, ask bool) (openHost, error) {
 	var level slog.LevelVar
 	level.Set(said)
 	opt := host.Options{
+		Layers:  layers,
 		Log:     slog.New(slog.NewTextHandler(f.Streams.Err, &slog.HandlerOptions{Level: &level})),
 		Version: f.Version,
 	}
@@ -121,9 +135,7 @@ func (f *Factory) openHost(ctx context.Context, ask bool) (openHost, error) {
 		opt.LogLevel = &level
 	}
 	if file := f.named(); file != "" {
-		opt.ConfigFiles = []string{file}
-	} else if opt.Layers, err = f.layers(ctx, ask); err != nil {
-		return nil, err
+		opt.ConfigFiles, opt.Layers = []string{file}, nil
 	}
 	h, err := f.Open(ctx, opt)
 	if err != nil {
