@@ -32,7 +32,7 @@ func TestAWithdrawnToolSaysSo(t *testing.T) {
 	if f.Class != failure.NotFound || f.Delivery != failure.NotSent {
 		t.Errorf("%v %v", f.Class, f.Delivery)
 	}
-	for _, want := range []string{"withdrew it at " + time.Now().Format("15:"), `it was "the tool x_grown"`, "did you mean x_grow"} {
+	for _, want := range []string{"withdrew it at " + time.Now().Format("15:"), `it was "the tool x_grown"`, "x_grow?"} {
 		if !strings.Contains(f.Message, want) {
 			t.Errorf("%q lacks %q", f.Message, want)
 		}

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -176,6 +179,44 @@ func TestListOfAServerInTrouble(t *testing.T) {
 	}
 	if len(list.Tools) == 0 || list.Servers[0].Error != "" || list.Servers[0].Failure == nil {
 		t.Errorf("%d tools, %+v", len(list.Tools), list.Servers[0])
+	}
+}
+
+// A server that cannot be started any more has the tools of its last list, and
+// the list says so.
+func TestListOfAServerThatIsDown(t *testing.T) {
+	dir := t.TempDir()
+	plugin := filepath.Join(dir, "collet-plugin-hello")
+	program, err := os.ReadFile(filepath.Join(built, "collet-plugin-hello"))
+	if err == nil {
+		err = os.WriteFile(plugin, program, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := watch(t, fmt.Sprintf("[servers.hello]\nplugin = %q\n", plugin))
+	mustCall(t, h.Host, "hello/greet", `{"name":"x"}`)
+	if err := os.Remove(plugin); err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.FindProcess(pidOf(t, h.Host, "hello"))
+	if err == nil {
+		err = p.Kill()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, h.states, "hello failed") // after as many starts as there are
+	list, err := h.Tools(patient(t), host.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Tools) != 1 || !strings.Contains(list.Servers[0].Error, "its tools are those of its last list") || !strings.Contains(list.Servers[0].Error, "not tried again before") {
+		t.Errorf("%d tools, %+v", len(list.Tools), list.Servers[0])
+	}
+	f := mustFail(t, h.Host, host.Request{Tool: "hello/greet", Arguments: json.RawMessage(`{"name":"x"}`)})
+	if !f.Postponed || f.Class != failure.ConnectionRefused || f.RetryAfter <= 0 || f.Attempts != 1 {
+		t.Errorf("%+v", f)
 	}
 }
 

@@ -2,9 +2,11 @@ package hub
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/exposure"
 	"github.com/collet-dev/collet/host/internal/server"
 )
 
@@ -36,7 +38,11 @@ func (h *Hub) Apply(c *config.Config) {
 	h.now.Store(after)
 	for n, s := range before.servers {
 		if set := kept[n]; set != nil {
+			old := s.Settings()
 			s.Apply(set)
+			if before.config.Host.WireNames != c.Host.WireNames || !sameRules(old.Rules, set.Rules) {
+				h.relisted(s)
+			}
 		} else {
 			h.leaving.Go(func() { h.remove(s) })
 		}
@@ -55,7 +61,16 @@ func (h *Hub) remove(s *server.Server) {
 	if err := s.Remove(ctx); err != nil {
 		h.env.Log.Warn("a server that was removed cannot be stopped", "server", s.Name(), "error", err)
 	}
+	h.relisted(s)
+}
+
+// relisted tells that what is seen of a server's tools is something else.
+func (h *Hub) relisted(s *server.Server) {
 	if _, listed := s.Tools(); listed && h.env.Listed != nil {
 		h.env.Listed(s.Name())
 	}
+}
+
+func sameRules(a, b exposure.Rules) bool {
+	return a.Default == b.Default && slices.Equal(a.Tools, b.Tools)
 }

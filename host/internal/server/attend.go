@@ -54,12 +54,12 @@ func (s *Server) serve(r *run) {
 		case <-idle:
 		case <-r.renewed:
 		case <-r.changed:
-			ctx, cancel := context.WithTimeout(r.ctx, relistWait)
-			if fail := s.relist(ctx, r); fail != nil && !r.ending() {
+			ctx, cancel := context.WithTimeout(r.stay, relistWait)
+			if fail := s.relist(ctx, r); fail != nil && !r.ending() && r.stay.Err() == nil {
 				s.env.Log.Warn("the new list of tools cannot be had; keeping the old one", "server", s.name, "error", fail)
 			}
 			cancel()
-		case <-r.leave:
+		case <-r.stay.Done():
 			s.drain(r)
 			ctx, cancel := context.WithTimeout(context.Background(), stopWait)
 			if err := r.stop(ctx); err != nil {
@@ -107,7 +107,7 @@ func (s *Server) retireLocked(r *run, why string) {
 	r.mu.Lock()
 	r.killed = why
 	r.mu.Unlock()
-	close(r.leave)
+	r.dismiss()
 }
 
 // leaveRun ends a use that was counted in r.calls.

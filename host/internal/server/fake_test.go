@@ -27,7 +27,16 @@ type fakeProcess struct {
 	done  chan struct{}
 	once  sync.Once
 	exit  launch.Exit
-	stuck time.Duration // how long Stop takes
+	stuck time.Duration               // how long Stop takes
+	lists func(context.Context) error // before the tools are listed again
+}
+
+// ListTools is asked after the start only: the first list is the start's.
+func (p *fakeProcess) ListTools(ctx context.Context, _ *adapterpb.ListToolsRequest, _ ...grpc.CallOption) (*adapterpb.ListToolsResponse, error) {
+	if err := p.lists(ctx); err != nil {
+		return nil, err
+	}
+	return &adapterpb.ListToolsResponse{Tools: []*adapterpb.Tool{{Name: "other", Definition: []byte(`{"name":"other"}`)}}}, nil
 }
 
 func newFakeProcess() *fakeProcess { return &fakeProcess{done: make(chan struct{})} }

@@ -36,6 +36,8 @@ func limits(set *config.Server, own time.Duration) Limits {
 	if l.MaxTimeout == 0 {
 		l.MaxTimeout = min(maxTimeoutFactor*l.Timeout, maxTimeoutCap)
 	}
-	l.MaxTimeout = max(l.MaxTimeout, l.Timeout)
+	// Whoever bounds the whole bounds its parts: max_timeout = "5s" alone must not
+	// mean the default of half a minute.
+	l.Timeout = min(l.Timeout, l.MaxTimeout)
 	return l
 }

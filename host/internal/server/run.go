@@ -47,16 +47,17 @@ type run struct {
 	// debugged: a debugger may hold the process for as long as it likes.
 	debugged bool
 
-	ctx    context.Context // ends with the process, or before
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	ctx     context.Context // ends with the process, or before
+	cancel  context.CancelFunc
+	stay    context.Context // ends when it is to be stopped, calls in flight first
+	dismiss context.CancelFunc
+	wg      sync.WaitGroup
 
 	upstream chan *adapterpb.Health // the first health that is not "connecting"
 	changed  chan struct{}          // the adapter announced other tools; one signal is enough
 	listing  chan struct{}          // holds one while a list is read, so that the last one asked for is the one kept
 	lost     chan struct{}          // closed once nothing more can be expected of the process
 	renewed  chan struct{}          // the server's settings changed; one signal is enough
-	leave    chan struct{}          // closed when it is to be stopped
 	over     chan struct{}          // closed when it is gone, and its server knows
 
 	// Of its server's mutex:
@@ -75,15 +76,15 @@ type run struct {
 
 func newRun(s *Server, proc process, client adapterpb.AdapterClient, desc *describe.Description, log *log) *run {
 	ctx, cancel := context.WithCancel(s.ctx)
+	stay, dismiss := context.WithCancel(ctx)
 	return &run{
 		server: s, proc: proc, client: client, desc: desc, log: log,
-		ctx: ctx, cancel: cancel,
+		ctx: ctx, cancel: cancel, stay: stay, dismiss: dismiss,
 		upstream: make(chan *adapterpb.Health, 1),
 		changed:  make(chan struct{}, 1),
 		listing:  make(chan struct{}, 1),
 		lost:     make(chan struct{}),
 		renewed:  make(chan struct{}, 1),
-		leave:    make(chan struct{}),
 		over:     make(chan struct{}),
 	}
 }

@@ -134,6 +134,7 @@ func TestLimits(t *testing.T) {
 		{"", 300 * time.Second, 300 * time.Second, 3000 * time.Second},
 		{"", 600 * time.Second, 600 * time.Second, time.Hour},
 		{"timeout = \"5s\"\n", 60 * time.Second, 5 * time.Second, 50 * time.Second},
+		{"max_timeout = \"9s\"\n", 60 * time.Second, 9 * time.Second, 9 * time.Second},
 		{"timeout = \"5s\"\nmax_timeout = \"9s\"\n", 0, 5 * time.Second, 9 * time.Second},
 	} {
 		s, _ := open(t, plainAdapter+c.body)
@@ -204,6 +205,35 @@ func TestValueCommandThatHangs(t *testing.T) {
 		t.Error(err)
 	}
 	if f := AsFailure(<-ended); f.Class != failure.Canceled || f.Misconfigured {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Servers at one url take turns, also when the wait is in vain.
+func TestTurns(t *testing.T) {
+	var taken []string
+	given := 0
+	turns := func(env *Surroundings) {
+		env.Turn = func(_ context.Context, url string) (func(), error) {
+			taken = append(taken, url)
+			return func() { given++ }, nil
+		}
+	}
+	s, _ := open(t, "url = \"http://127.0.0.1:1/${BUILT}\"\nstart_timeout = \"5s\"\n", turns)
+	if err := s.Ready(patient(t), 0); err == nil || len(taken) != 1 || taken[0] != "http://127.0.0.1:1/"+built || given != 1 {
+		t.Errorf("%v, taken %v, given back %d times", err, taken, given)
+	}
+	s, _ = open(t, plainAdapter, turns)
+	if mustStart(t, s); len(taken) != 1 {
+		t.Errorf("taken for no url: %v", taken)
+	}
+	s, _ = open(t, "url = \"http://127.0.0.1:1/\"\nstart_timeout = \"1s\"\n", func(env *Surroundings) {
+		env.Turn = func(ctx context.Context, _ string) (func(), error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+	})
+	if f := AsFailure(s.Ready(patient(t), 0)); f.Class != failure.Timeout || f.Delivery != failure.NotSent || !strings.Contains(f.Message, "same url") {
 		t.Errorf("%+v", f)
 	}
 }

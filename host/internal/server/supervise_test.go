@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -374,5 +375,51 @@ func TestMoreTimeForAStart(t *testing.T) {
 		}
 		v.Apply(&config.Server{Name: "s", StartTimeout: time.Minute})
 		v.must(t)
+	})
+}
+
+// A list that cannot be had again keeps the old one, and whoever asked for it is
+// told.
+func TestARefreshThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := supervise(t, &config.Server{IdleTimeout: time.Minute})
+		v.must(t)
+		v.running.lists = func(context.Context) error { return errors.New("no list today") }
+		if err := v.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "no list today") {
+			t.Errorf("%v", err)
+		}
+		if tools, listed := v.Tools(); len(tools) != 1 || tools[0].Name != "echo" || !listed {
+			t.Errorf("%v %v", tools, listed)
+		}
+		if _, gone := v.Withdrawn("echo"); gone {
+			t.Error("withdrawn by a failure")
+		}
+		v.running.lists = func(context.Context) error { return nil }
+		if err := v.Refresh(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if w, gone := v.Withdrawn("echo"); !gone || w.Tool.Name != "echo" || !w.At.Equal(time.Now()) {
+			t.Errorf("%+v %v", w, gone)
+		}
+	})
+}
+
+// A list that an adapter never gives holds up neither a stop nor other settings.
+func TestAListThatHangsHoldsNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := supervise(t, &config.Server{Command: "a"})
+		v.must(t)
+		v.running.lists = func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		v.run.changed <- struct{}{}
+		synctest.Wait()
+		begun := time.Now()
+		v.Apply(&config.Server{Name: "s", Command: "b"})
+		v.must(t)
+		if took := time.Since(begun); took != v.took {
+			t.Errorf("the new process is there after %v", took)
+		}
 	})
 }
