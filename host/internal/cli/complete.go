@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -137,6 +138,17 @@ func completeServer(_ context.Context, h openHost, _ *cobra.Command, args []stri
 	c := nothing()
 	if len(args) == 0 {
 		addServers(c, h, word, "")
+	}
+	return c
+}
+
+// completeServers completes any number of servers' names; it starts nothing.
+func completeServers(_ context.Context, h openHost, _ *cobra.Command, given []string, word string) *candidates {
+	c := nothing()
+	for _, s := range h.Servers() {
+		if !slices.Contains(given, s.Name) {
+			c.add(word, s.Name, s.State)
+		}
 	}
 	return c
 }

@@ -42,12 +42,8 @@ either.
 The exit code is that of the worst finding: 3 configuration, then 5 a credential
 or trust is missing, 4 a server cannot be started or reached, 6 timeout; 0 when there are
 only notes.`,
-		ValidArgsFunction: f.complete(func(_ context.Context, h openHost, _ *cobra.Command, _ []string, word string) *candidates {
-			c := nothing()
-			addServers(c, h, word, "")
-			return c
-		}),
-		Example: "  collet doctor\n  collet doctor github\n  collet doctor --json --wait 10s",
+		ValidArgsFunction: f.complete(completeServers),
+		Example:           "  collet doctor\n  collet doctor github\n  collet doctor --json --wait 10s",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Servers = args
 			if runF != nil {

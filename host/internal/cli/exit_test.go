@@ -60,6 +60,25 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
+func TestEnvelopeOfAnyError(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want failure.Class
+	}{
+		{usagef("x"), failure.InvalidArguments},
+		{exitf(exitConfiguration, "x"), failure.InvalidArguments},
+		{exitf(exitAuth, "x"), failure.ConsentRequired},
+		{exitf(exitNotFound, "x"), failure.NotFound},
+		{fmt.Errorf("reading: %w", context.Canceled), failure.Canceled},
+		{fmt.Errorf("call: %w", failed(failure.Timeout)), failure.Timeout},
+		{errors.New("disk full"), failure.Unknown},
+	} {
+		if got := failureOf(test.err).Class; got != test.want {
+			t.Errorf("%v: %s, want %s", test.err, got, test.want)
+		}
+	}
+}
+
 func TestSeverityOrdersEveryFailure(t *testing.T) {
 	for class, code := range exitOf {
 		if worse(exitOK, code) != code {
