@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -121,6 +122,34 @@ func TestServerCannotStart(t *testing.T) {
 				t.Errorf("message %q lacks what the server said", f.Message)
 			}
 		})
+	}
+}
+
+// A server that ends after every list, however cleanly, is started five times, ever
+// more slowly, and then left alone for a while.
+func TestServerThatKeepsEnding(t *testing.T) {
+	t.Parallel()
+	cfg, log := faulty(t, "-fault", "crash-afterlist")
+	p := serve(t, cfg)
+	starts := func() int { return count(t, log, `"event":"start"`) }
+	for n := 0; ; n++ {
+		_, err := p.ListTools(within(t), &adapterpb.ListToolsRequest{})
+		if err == nil {
+			continue
+		}
+		f := failure.FromStatus(err)
+		if f == nil || f.Class != failure.ConnectionRefused {
+			t.Fatalf("ListTools: %v", err)
+		}
+		if f.RetryAfter > 0 {
+			if starts() != 5 || f.RetryAfter > 30*time.Second || !strings.Contains(f.Message, "not tried again") {
+				t.Errorf("after %d starts: %q, retry after %s", starts(), f.Message, f.RetryAfter)
+			}
+			return
+		}
+		if n > 100 {
+			t.Fatalf("%d starts and no end to them", starts())
+		}
 	}
 }
 
