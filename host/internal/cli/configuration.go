@@ -92,8 +92,9 @@ func (f *Factory) asks(file *layer.File) bool {
 // not a yes leaves it untrusted.
 func (f *Factory) askTrust(ctx context.Context, found *host.Discovery) error {
 	file := found.Ignored()
-	fmt.Fprint(f.Streams.Err, trustSummary(found))
-	yes, err := confirm(ctx, f.Streams.In, f.Streams.Err, fmt.Sprintf("Trust %s? [y/N] ", visible(file.Path)))
+	offer := offered(found)
+	fmt.Fprint(f.Streams.Err, offer.text)
+	yes, err := confirm(ctx, f.Streams.In, f.Streams.Err, offer.question(file))
 	if err != nil || !yes {
 		return err
 	}

@@ -82,7 +82,8 @@ func trustRun(ctx context.Context, opts *trustOptions) error {
 	case file.Err != nil:
 		return exitf(exitConfiguration, "%s: %v", visible(file.Path), file.Err)
 	}
-	if _, err := io.WriteString(opts.Streams.Out, trustSummary(found)); err != nil {
+	offer := offered(found)
+	if _, err := io.WriteString(opts.Streams.Out, offer.text); err != nil {
 		return err
 	}
 	if note := othersMayWrite(file.Path); note != "" {
@@ -92,7 +93,7 @@ func trustRun(ctx context.Context, opts *trustOptions) error {
 		if !opts.Streams.InTerminal || !opts.Streams.ErrTerminal {
 			return exitf(exitAuth, "%s is not trusted: nobody is here to ask; --yes trusts it without a question", visible(file.Path))
 		}
-		yes, err := confirm(ctx, opts.Streams.In, opts.Streams.Err, "Trust this file? [y/N] ")
+		yes, err := confirm(ctx, opts.Streams.In, opts.Streams.Err, offer.question(file))
 		if err != nil {
 			return err
 		}

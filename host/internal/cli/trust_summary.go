@@ -15,10 +15,22 @@ import (
 	"github.com/collet-dev/collet/host/internal/layer"
 )
 
-// trustSummary is what the project's file that was found does once it is
-// trusted: every value it sets, none shortened and none hidden, for a person who
-// has to decide. Nothing of it has any effect by that.
-func trustSummary(found *host.Discovery) string {
+// offer is what the project's file that was found does once it is trusted, for a
+// person who has to decide.
+type offer struct {
+	// text is every value it sets, none shortened and none hidden.
+	text string
+	// sum is the same in a few words, for when the text has scrolled away.
+	sum string
+}
+
+func (o offer) question(file *layer.File) string {
+	return fmt.Sprintf("Trust %s: %s? [y/N] ", visible(file.Path), o.sum)
+}
+
+// offered looks at the project's file that does not count. Nothing of it has any
+// effect by that.
+func offered(found *host.Discovery) offer {
 	file := found.Ignored()
 	before := config.Merge(found.Sources())
 	after := config.Merge(append(found.Sources(), config.Source{File: file.Path, Layer: config.Project, Data: file.Data}))
@@ -27,6 +39,7 @@ func trustSummary(found *host.Discovery) string {
 	fmt.Fprintf(&b, "%s %s\n", visible(file.Path), standing(file))
 	var global []config.Setting
 	own := map[string][]config.Setting{}
+	commands := 0
 	for _, s := range after.Settings() {
 		switch {
 		case s.Place.Layer != config.Project:
@@ -34,28 +47,45 @@ func trustSummary(found *host.Discovery) string {
 			global = append(global, s)
 		default:
 			own[s.Server()] = append(own[s.Server()], s)
+			if runsCommand(s) {
+				commands++
+			}
 		}
 	}
-	nothing := true
+	added, changed := 0, 0
 	for _, s := range after.Servers {
-		if s.Layer == config.Project || len(own[s.Name]) > 0 {
-			nothing = false
-			fmt.Fprintf(&b, "  server %s %s\n", visible(s.Name), deed(s, before.Server(s.Name)))
-			settingLines(&b, own[s.Name])
+		switch mine := before.Server(s.Name); {
+		case s.Layer != config.Project && len(own[s.Name]) == 0:
+			continue
+		case mine != nil:
+			changed++
+		default:
+			added++
 		}
+		fmt.Fprintf(&b, "  server %s %s\n", visible(s.Name), deed(s, before.Server(s.Name)))
+		settingLines(&b, own[s.Name])
 	}
 	if len(global) > 0 {
-		nothing = false
 		b.WriteString("  host settings\n")
 		settingLines(&b, global)
 	}
 	for _, s := range before.Servers {
 		if after.Server(s.Name) == nil {
-			nothing = false
+			changed++
 			fmt.Fprintf(&b, "  server %s is lost: the entry here takes its place and has a fault\n", visible(s.Name))
 		}
 	}
-	if nothing {
+	var sum []string
+	for _, part := range []struct {
+		n    int
+		noun string
+	}{{added, "server"}, {changed, "change"}, {commands, "command"}, {len(global), "host setting"}} {
+		if part.n > 0 {
+			sum = append(sum, count(part.n, part.noun))
+		}
+	}
+	if len(sum) == 0 {
+		sum = append(sum, "nothing")
 		b.WriteString("  nothing\n")
 	}
 	for _, p := range after.Problems {
@@ -63,7 +93,7 @@ func trustSummary(found *host.Discovery) string {
 			fmt.Fprintf(&b, "  fault: %s\n", visible(p.Error()))
 		}
 	}
-	return b.String()
+	return offer{b.String(), strings.Join(sum, ", ")}
 }
 
 func standing(file *layer.File) string {
@@ -93,29 +123,27 @@ func deed(s, before *config.Server) string {
 
 func settingLines(b *strings.Builder, list []config.Setting) {
 	for _, s := range list {
-		fmt.Fprintf(b, "    %s = %s%s\n", visible(s.Name()), literal(gjson.ParseBytes(s.Value)), remark(s))
+		remark := ""
+		if runsCommand(s) {
+			remark = "   (runs this command)"
+		}
+		fmt.Fprintf(b, "    %s = %s%s\n", visible(s.Name()), literal(gjson.ParseBytes(s.Value)), remark)
 	}
 }
 
-// remark warns of a value that is run as soon as the server starts.
-func remark(s config.Setting) string {
-	runs := false
-	var look func(v gjson.Result)
-	look = func(v gjson.Result) {
-		if v.IsArray() || v.IsObject() {
-			v.ForEach(func(_, item gjson.Result) bool { look(item); return true })
-			return
-		}
-		runs = runs || strings.HasPrefix(v.String(), "!") && !strings.HasPrefix(v.String(), "!!")
-	}
+// runsCommand reports whether the value is a command, or holds one, that is run
+// when the server starts.
+func runsCommand(s config.Setting) bool {
 	key, _, _ := strings.Cut(s.Name(), ".")
-	if slices.Contains([]string{"env", "headers", "config", "oauth"}, key) {
-		look(gjson.ParseBytes(s.Value))
+	return slices.Contains([]string{"env", "headers", "config", "oauth"}, key) && holdsCommand(gjson.ParseBytes(s.Value))
+}
+
+func holdsCommand(v gjson.Result) (yes bool) {
+	if v.IsArray() || v.IsObject() {
+		v.ForEach(func(_, item gjson.Result) bool { yes = yes || holdsCommand(item); return !yes })
+		return yes
 	}
-	if runs {
-		return "   (runs this command)"
-	}
-	return ""
+	return strings.HasPrefix(v.String(), "!") && !strings.HasPrefix(v.String(), "!!")
 }
 
 // literal is a value as TOML has it, on one line, with everything that cannot be

@@ -147,12 +147,16 @@ func TestTrustAsks(t *testing.T) {
 
 // What a person decides by is all there, and nothing in it acts on the terminal,
 // hides, or pretends to be another line.
-func TestTrustSummary(t *testing.T) {
+func TestOffer(t *testing.T) {
 	p := newPerson(t, "[servers.x]\ncommand='sh'\nargs=['-c', \"a\\n\\u001b[2J\\u202eb\\u200bc\\u00ad\", \"`id` \\\"q\\\" \\\\ é 漢\"]\n"+
 		"env={A='!id', \"B\\u001b]0;x\\u0007\\u2066\"='!!x'}\ncwd='~'\nconsent='allow'\n"+
 		"[servers.y]\nplugin='./p'\nconfig={n=1.0, deep=[{a='!rm'}], t={u='x'}}\nenabled=false\n"+
 		"[servers.u]\ntool_exposure={'*'='direct'}\n[servers.\"\\u001b[1A\"]\ncommand='x'\n[host]\nexposure='direct'\n")
-	got := trustSummary(p.discover(""))
+	o := offered(p.discover(""))
+	got := o.text
+	if o.sum != "2 servers, 1 change, 2 commands, 1 host setting" {
+		t.Errorf("in all %s", o.sum)
+	}
 	file := filepath.Join(p.root, "repo", "mcp.toml")
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
@@ -187,21 +191,21 @@ func TestTrustSummary(t *testing.T) {
 	}
 
 	p = newPerson(t, "[servers]\n")
-	if got := trustSummary(p.discover("")); !strings.HasSuffix(got, "It has:\n  nothing\n") {
+	if got := offered(p.discover("")).text; !strings.HasSuffix(got, "It has:\n  nothing\n") {
 		t.Error(got)
 	}
 	p = newPerson(t, "[servers.u]\ncommand='x'\ntimeout=1\n")
-	if got := trustSummary(p.discover("")); !strings.Contains(got, "server u is lost") {
+	if got := offered(p.discover("")).text; !strings.Contains(got, "server u is lost") {
 		t.Error(got)
 	}
 	p = newPerson(t, "[servers.u]\ncommand='x'\n")
-	if got := trustSummary(p.discover("")); !strings.Contains(got, "server u replaces yours, and starts a program:") {
+	if got := offered(p.discover("")).text; !strings.Contains(got, "server u replaces yours, and starts a program:") {
 		t.Error(got)
 	}
 }
 
 // Every value of the file is in what a person sees.
-func TestTrustSummaryIsComplete(t *testing.T) {
+func TestOfferIsComplete(t *testing.T) {
 	const text = "[servers.a]\ncommand='v1'\nargs=['v2','v3']\ncwd='v4'\nenv={v5='v6'}\ninherit_env=['v7']\ndescription='v8'\n" +
 		"[servers.b]\nurl='http://v9'\nheaders={v10='v11'}\nca_file='v12'\noauth={v13={v14=['v15']}}\n" +
 		"[servers.c]\nplugin='v16'\nconfig={v17='v18'}\ntool_exposure={v19='direct'}\nconsent={v20='deny'}\nretry='always'\non_change='block'\ntimeout='7s'\n"
@@ -209,7 +213,7 @@ func TestTrustSummaryIsComplete(t *testing.T) {
 		t.Fatal(c.Problems)
 	}
 	p := newPerson(t, text)
-	got := trustSummary(p.discover(""))
+	got := offered(p.discover("")).text
 	for i := range 20 {
 		want := "v" + string(rune('1'+i))
 		if i >= 9 {
