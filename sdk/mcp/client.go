@@ -31,12 +31,15 @@ type Options struct {
 	// SkipProbe starts with initialize at once, for a server known to be of that
 	// era. Should it refuse, it is probed after all.
 	SkipProbe bool
-	// StopGrace is the time a server is given after the end of its stdin, and
+	// StopGrace is the time a server of Start is given after the end of its stdin, and
 	// again after SIGTERM; default 2 s.
 	StopGrace time.Duration
-	// OnNotification takes the server's notifications, in order, from before Start
-	// returns; progress is not among them. params is nil when there are none. It
-	// runs on the goroutine that reads, so it must not block nor make requests.
+	// OnNotification takes the server's notifications, one by one, those of a stream
+	// in order, from before Start or Dial returns; progress is not among them. params
+	// is nil when there are none. It runs on the goroutine that reads, so it must not
+	// block nor make requests. With it, a server of 2026-07-28 is asked to tell of
+	// changed lists (subscriptions/listen), and after a loss of what told of them
+	// the lists count as changed: then the notification is the client's own.
 	OnNotification func(method string, params json.RawMessage)
 	// OnRequest answers the server's requests (sampling, elicitation, roots, ...),
 	// ping excepted, which is always answered. Without it they are refused with
@@ -46,7 +49,7 @@ type Options struct {
 	// declares; nil is {}. Requests to a modern server carry it, too, unless their
 	// Meta holds its own.
 	Capabilities json.RawMessage
-	// OnStderr takes each line of the server's stderr without its newline, at most
+	// OnStderr takes each line of the stderr of a server of Start without its newline, at most
 	// 64 KiB; the slice is valid during the call, which must not block for long.
 	OnStderr func(line []byte)
 	Log      *slog.Logger // default: discarded
@@ -164,7 +167,8 @@ func (c *Client) end(why *failure.Failure) {
 	})
 }
 
-// Server returns what the server said of itself.
+// Server returns what the server said of itself, last: over HTTP a new session may
+// find another server at the same URL.
 func (c *Client) Server() ServerInfo { return *c.server.Load() }
 
 // Done is closed when the connection has ended, whoever ended it. The process

@@ -25,6 +25,10 @@ const (
 	// them: enough for what a host calls at a time.
 	idleTimeout = 60 * time.Second
 	maxIdle     = 64
+	// pingAfter is how long an HTTP/2 connection may be silent before it is asked
+	// whether it lives: a subscription would wait on a dead one for ever. (HTTP/1
+	// has TCP's own probes.)
+	pingAfter = 30 * time.Second
 	// maxHeader bounds the header of a response, in bytes.
 	maxHeader = 256 << 10
 	// byeTimeout bounds the end of a session: nobody waits for a server that does
@@ -162,6 +166,7 @@ func open(at Endpoint, opt Options) (*Client, *httpLink, *failure.Failure) {
 			TLSClientConfig:        config,
 			TLSHandshakeTimeout:    dialTimeout,
 			ForceAttemptHTTP2:      true,
+			HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: dialTimeout},
 			MaxIdleConns:           maxIdle,
 			MaxIdleConnsPerHost:    maxIdle,
 			IdleConnTimeout:        idleTimeout,

@@ -139,7 +139,7 @@ func (x *exchange) resume(id string, retry time.Duration) (*http.Response, *fail
 			discard(resp)
 			if resp.StatusCode < 500 || tries >= maxResumes {
 				f := x.cutShort(io.EOF)
-				f.Message += "; taking it up again was refused with status " + resp.Status
+				f.Message += "; taking it up again was refused with status " + showStatus(resp)
 				return nil, f
 			}
 		}

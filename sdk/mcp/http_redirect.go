@@ -78,17 +78,17 @@ func redirected(from *url.URL, resp *http.Response, hop int) (*url.URL, *failure
 	location := resp.Header.Get("Location")
 	to, err := from.Parse(location)
 	if err != nil || location == "" {
-		return refuse("the server redirects (%s) to no readable URL", resp.Status)
+		return refuse("the server redirects (%s) to no readable URL", showStatus(resp))
 	}
 	to.Fragment, to.RawFragment = "", ""
 	shown := (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String()
 	switch {
 	case resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect:
-		return refuse("the server redirects (%s) to %s in a way that would lose the request; put that URL into the configuration", resp.Status, shown)
+		return refuse("the server redirects (%s) to %s in a way that would lose the request; put that URL into the configuration", showStatus(resp), shown)
 	case !sameOrigin(from, to):
-		return refuse("the server redirects (%s) to another origin, %s, to which nothing was sent; if that is right, put that URL into the configuration", resp.Status, shown)
+		return refuse("the server redirects (%s) to another origin, %s, to which nothing was sent; if that is right, put that URL into the configuration", showStatus(resp), shown)
 	case hop >= maxHops:
-		return refuse("the server redirects (%s) more than %d times, at last to %s", resp.Status, maxHops, shown)
+		return refuse("the server redirects (%s) more than %d times, at last to %s", showStatus(resp), maxHops, shown)
 	}
 	to.User = nil
 	return to, nil

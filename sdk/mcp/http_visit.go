@@ -237,8 +237,8 @@ func (aside) broken(_, _ []byte, _ string, _ bool) {}
 
 const (
 	// followDelay is the first pause before a stream that ended is opened again;
-	// it doubles up to maxFollowDelay, and starts over after a stream that said
-	// something.
+	// it doubles up to maxFollowDelay, and starts over after a stream that lasted
+	// longer than the pause before it.
 	followDelay    = time.Second
 	maxFollowDelay = time.Minute
 	// openWait is how long a handshake waits for the stream's header: what servers
@@ -254,7 +254,8 @@ const (
 func (l *httpLink) follow(ctx context.Context, v *visit, opened func()) {
 	id, delay := "", followDelay
 	for {
-		heard, retry, err := l.listen(ctx, v, &id, opened)
+		began := time.Now()
+		retry, err := l.listen(ctx, v, &id, opened)
 		if ctx.Err() != nil {
 			return
 		}
@@ -262,7 +263,7 @@ func (l *httpLink) follow(ctx context.Context, v *visit, opened func()) {
 			l.c.opt.Log.Debug("the server has no stream for notifications", "reason", f.Message)
 			return
 		}
-		if heard {
+		if time.Since(began) > delay {
 			delay = followDelay
 		}
 		pause := time.NewTimer(max(delay, min(retry, maxFollowDelay)))
@@ -278,18 +279,18 @@ func (l *httpLink) follow(ctx context.Context, v *visit, opened func()) {
 
 // listen reads one stream to its end. A *failure.Failure says that there is none
 // to be had.
-func (l *httpLink) listen(ctx context.Context, v *visit, id *string, opened func()) (heard bool, retry time.Duration, err error) {
+func (l *httpLink) listen(ctx context.Context, v *visit, id *string, opened func()) (retry time.Duration, err error) {
 	resp, err := l.roundTrip(ctx, http.MethodGet, l.streamHeader(v, *id), nil)
 	opened()
 	if err != nil {
-		return false, 0, err
+		return 0, err
 	}
 	defer resp.Body.Close()
 	if !isEventStream(resp) {
 		if resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented {
-			return false, 0, errors.New(resp.Status)
+			return 0, errors.New(resp.Status)
 		}
-		return false, 0, failure.New(failure.ServerError, failure.Answered, "status %s, content of type %q", showStatus(resp), resp.Header.Get("Content-Type"))
+		return 0, failure.New(failure.ServerError, failure.Answered, "status %s, content of type %q", showStatus(resp), resp.Header.Get("Content-Type"))
 	}
 	s := newSSEReader(resp.Body, wire.MaxLine)
 	defer s.release()
@@ -301,13 +302,12 @@ func (l *httpLink) listen(ctx context.Context, v *visit, id *string, opened func
 		}
 		switch {
 		case err != nil || e.unfinished:
-			return heard, s.retry, errors.New("the stream ended")
+			return s.retry, errors.New("the stream ended")
 		case e.kind != "" && e.kind != "message":
 			continue
 		}
-		heard = true
 		if err := d.line(e.data); err != nil {
-			return heard, s.retry, err
+			return s.retry, err
 		}
 		d.end()
 	}
