@@ -29,6 +29,10 @@ type Env struct {
 	// have somebody to answer them.
 	HostVersion  string
 	HostFeatures []string
+	// StartBy is when the host gives this start up; zero when it does not say. An
+	// upstream that is not there shortly before is best reported as unavailable,
+	// with what is known: later nobody listens.
+	StartBy time.Time
 
 	mu   sync.Mutex
 	conn *grpc.ClientConn // service Host; nil when the host offers none

@@ -106,6 +106,7 @@ func (s *service) configure(ctx context.Context, req *adapterpb.ConfigureRequest
 		Server: req.GetServer(), DataDir: req.GetDataDir(), Log: s.log,
 		HostVersion: req.GetHostVersion(), HostFeatures: req.GetHostFeatures(), conn: host,
 	}
+	env.StartBy, _ = ctx.Deadline()
 	server, err := s.open(ctx, env, config)
 	if err != nil {
 		return nil, err

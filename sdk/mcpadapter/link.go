@@ -14,6 +14,10 @@ import (
 // timeout); a package runner that downloads may well need more than one of them.
 const connectTimeout = 5 * time.Minute
 
+// reportTime is how long before the host gives a start up the first attempt ends,
+// so that the host hears why and not only that it took too long.
+const reportTime = 250 * time.Millisecond
+
 // observer learns how the connection is. Its methods must not block.
 type observer interface {
 	connecting()
@@ -52,11 +56,16 @@ func newLink(dial func(context.Context) (Upstream, error), remote bool, to obser
 	return l
 }
 
-// start begins the first attempt.
-func (l *link) start() {
+// start begins the first attempt. by is when the host gives it up, zero when it
+// does not say.
+func (l *link) start(by time.Time) {
+	limit := connectTimeout
+	if left := time.Until(by) - reportTime; !by.IsZero() && left > 0 {
+		limit = min(limit, left)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.begin(0)
+	l.begin(0, limit)
 }
 
 // acquire returns the connection, making one when there is none. The error is a
@@ -78,7 +87,7 @@ func (l *link) acquire(ctx context.Context) (Upstream, error) {
 			l.mu.Unlock()
 			return nil, f
 		}
-		a = l.begin(wait)
+		a = l.begin(wait, connectTimeout)
 	}
 	l.mu.Unlock()
 	select {
@@ -113,24 +122,24 @@ func (l *link) alive() Upstream {
 	}
 }
 
-// begin starts an attempt, after a pause. The caller holds mu.
-func (l *link) begin(pause time.Duration) *attempt {
+// begin starts an attempt of at most limit, after a pause. The caller holds mu.
+func (l *link) begin(pause, limit time.Duration) *attempt {
 	a := &attempt{done: make(chan struct{})}
 	l.up, l.attempt = nil, a
 	if pause == 0 {
 		l.to.connecting()
 	}
-	l.work.Go(func() { l.connect(a, pause) })
+	l.work.Go(func() { l.connect(a, pause, limit) })
 	return a
 }
 
 // connect carries out an attempt and, once connected, keeps watch until the
 // connection ends.
-func (l *link) connect(a *attempt, pause time.Duration) {
+func (l *link) connect(a *attempt, pause, limit time.Duration) {
 	if pause > 0 {
 		l.rest(pause)
 	}
-	ctx, cancel := context.WithTimeout(l.base, connectTimeout)
+	ctx, cancel := context.WithTimeout(l.base, limit)
 	up, err := l.dial(ctx)
 	cancel()
 

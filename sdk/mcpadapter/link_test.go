@@ -324,3 +324,40 @@ func TestClose(t *testing.T) {
 		})
 	})
 }
+
+// The first attempt ends in time to tell the host why; later ones have their own.
+func TestReportsBeforeTheHostGivesUp(t *testing.T) {
+	for by, want := range map[time.Duration]time.Duration{
+		0:                connectTimeout, // the host does not say
+		10 * time.Second: 10*time.Second - reportTime,
+		time.Hour:        connectTimeout,
+		reportTime / 2:   connectTimeout, // too late for that
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var limits []time.Duration
+			l := newLink(func(ctx context.Context) (Upstream, error) {
+				deadline, _ := ctx.Deadline()
+				limits = append(limits, time.Until(deadline))
+				return nil, exited
+			}, false, quiet{})
+			defer l.close(t.Context())
+			var at time.Time
+			if by > 0 {
+				at = time.Now().Add(by)
+			}
+			l.start(at)
+			synctest.Wait()
+			_, _ = l.acquire(t.Context())
+			if len(limits) != 2 || limits[0] != want || limits[1] != connectTimeout {
+				t.Errorf("by %v: %v", by, limits)
+			}
+		})
+	}
+}
+
+// quiet is an observer that does nothing.
+type quiet struct{}
+
+func (quiet) connecting()                   {}
+func (quiet) connected(Upstream)            {}
+func (quiet) disconnected(*failure.Failure) {}

@@ -75,7 +75,7 @@ func New(env *adapter.Env, opt Options) adapter.Server {
 		})
 	}, opt.Remote, s)
 	s.link.work.Go(s.watchTools)
-	s.link.start()
+	s.link.start(env.StartBy)
 	return s
 }
 

@@ -222,6 +222,8 @@ func startFailure(parent, ctx context.Context, set *config.Server, limit time.Du
 			"so try again or raise start_timeout (%s:%d): %s", limit, set.File, set.Line, f.Message)
 	case parent.Err() != nil:
 		f.Class, f.Message = failure.Canceled, "canceled while starting"
+	case f.Class == failure.Timeout: // the adapter has seen the end of it coming, and knows more
+		f.Message += fmt.Sprintf("; start_timeout is %s (%s:%d)", limit, set.File, set.Line)
 	}
 	return f
 }
