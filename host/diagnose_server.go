@@ -34,6 +34,9 @@ func (h *Host) examine(ctx context.Context, n string, news *news) ServerDiagnosi
 	s := h.hub.Server(n)
 	if s == nil {
 		d.State = h.server(n).State
+		if set != nil { // it is switched off, perhaps by a project's file
+			d.File, d.Line = set.Switch().File, set.Switch().Line
+		}
 		return d
 	}
 	d.LogFile = s.LogFile()
@@ -154,7 +157,7 @@ func (d *ServerDiagnosis) failed(check string, f *server.Failure, redact func(st
 		if len(f.Problems) > 0 {
 			var faults []string
 			for _, p := range f.Problems {
-				faults = append(faults, strings.TrimSpace(p.Path+" "+p.Message))
+				faults = append(faults, strings.TrimPrefix(p.Path+": "+p.Message, ": "))
 			}
 			message = "its settings do not fit the plugin: " + some(faults)
 		}
@@ -261,7 +264,7 @@ func (d *ServerDiagnosis) notes(s *server.Server, tools []*catalog.Tool, altered
 		note("list", fmt.Sprintf("its list of tools changed %d times while it was looked at", d.ListChanges), "")
 	}
 	if unknown := unmatched(s, tools); len(unknown) > 0 {
-		note("tool-exposure", "tool_exposure names tools that it does not have: "+some(unknown), "correct the names in "+d.place())
+		note("tool-exposure", "tool_exposure names tools that it does not have: "+some(unknown), "correct the names in "+s.Settings().Place("tool_exposure").String())
 	}
 }
 

@@ -77,7 +77,7 @@ func TestDiagnoseBrokenServers(t *testing.T) {
 			`configuration settings (1) FILE:3, servers.x.config.greeting: its command failed: exit status 3 -> correct FILE:1, or set enabled = false`,
 		}},
 		{"settings", "plugin = \"hello\"\nconfig = { greeting = 7, greting = \"x\" }", "failed", []string{
-			`configuration settings (1) its settings do not fit the plugin: /greeting must be a string, is a number, /greting property "greting" is not known; did you mean "greeting"? -> correct FILE:1; 'BUILT/collet-plugin-hello describe' shows the settings there are`,
+			`configuration settings (1) its settings do not fit the plugin: /greeting: must be a string, is a number, /greting: property "greting" is not known; did you mean "greeting"? -> correct FILE:1; 'BUILT/collet-plugin-hello describe' shows the settings there are`,
 		}},
 		{"plugin's path has a variable", `plugin = "./${NO_DIR}/x"`, "failed", []string{
 			`configuration value (2 servers.x.plugin) NO_DIR is not set -> set NO_DIR, or enabled = false`,
@@ -128,7 +128,7 @@ func TestDiagnoseBrokenServers(t *testing.T) {
 			`timeout start (1) still starting -> wait longer with --wait; 'collet servers logs x' shows what it writes`,
 		}},
 		{"unknown tool in tool_exposure", "plugin = \"hello\"\ntool_exposure = { great = \"hidden\", \"x*\" = \"hidden\", greet = \"direct\" }", "ready", []string{
-			`note tool-exposure (1) tool_exposure names tools that it does not have: great -> correct the names in FILE:1`,
+			`note tool-exposure (1) tool_exposure names tools that it does not have: great -> correct the names in FILE:3`,
 		}},
 		{"unchecked", faultserver("schema:lookahead"), "ready", []string{
 			`note schemas (1) not validated: inputSchema of sch_lookahead: the pattern "^(?!bad).+$" at "/properties/q/pattern" uses what cannot be checked here (look-around, back-references and large repetitions cannot) -> the tools work; tell the server's author`,

@@ -96,8 +96,8 @@ func (r *report) server(s *host.ServerDiagnosis, all bool) {
 		r.details(s)
 	}
 	if c := s.Command; c != nil && c.Missing != "" && filepath.Base(c.Missing) == c.Missing && !fine {
-		r.detail("PATH", strings.Join(c.SearchPath, string(filepath.ListSeparator)))
-		r.detail("also", strings.Join(c.Elsewhere, string(filepath.ListSeparator)))
+		r.detail("PATH", strings.Join(c.SearchPath, ", "))
+		r.detail("also", strings.Join(c.Elsewhere, ", "))
 	}
 	if fine && !all {
 		return
