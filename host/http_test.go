@@ -2,15 +2,19 @@ package host_test
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -256,7 +260,7 @@ func TestOwnAuthority(t *testing.T) {
 // that succeeds, however often.
 func TestServerComesAndGoes(t *testing.T) {
 	for _, faults := range []string{"", "modern-only"} {
-		t.Run(faults, func(t *testing.T) {
+		t.Run(cmp.Or(faults, "sessions"), func(t *testing.T) {
 			t.Parallel()
 			s := startSite(t, faults)
 			h := openURL(t, s.url, `retry = "never"`)
@@ -278,6 +282,55 @@ func TestServerComesAndGoes(t *testing.T) {
 			}
 			eventually(t, h, "ready", inState(h, "ready"))
 		})
+	}
+}
+
+// Another server at the same address is another list.
+func TestServerComesBackWithOtherTools(t *testing.T) {
+	for _, faults := range []string{"", "modern-only"} {
+		t.Run(cmp.Or(faults, "sessions"), func(t *testing.T) {
+			t.Parallel()
+			s := startSite(t, faults)
+			h := openURL(t, s.url, "")
+			mustCall(t, h, "h/echo", hi)
+			s.restart(func() { s.args = append(s.args, "-fault", faults+",schema:defs") })
+			mustCall(t, h, "h/echo", hi)
+			eventually(t, h, "the new tool is listed", func() bool {
+				list, err := h.Tools(patient(t), host.Query{Pattern: "h/sch_defs"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(list.Tools) == 1
+			})
+		})
+	}
+}
+
+// Who must go through a proxy says so in the environment, which adapters get.
+func TestProxy(t *testing.T) {
+	s := startSite(t, "")
+	target, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		if r.In.URL.Host == "mcp.example" { // a proxy is given whole URLs
+			asked.Add(1)
+		}
+		r.Out.URL.Host = target.Host
+	}})
+	defer proxy.Close()
+	opt := options(t, "[servers.h]\nurl = \"http://mcp.example/mcp\"\n")
+	opt.Environ = append(opt.Environ, "HTTP_PROXY="+proxy.URL)
+	h, err := host.Open(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close() // before the proxy, which waits for its streams
+	mustCall(t, h, "h/echo", hi)
+	if asked.Load() == 0 {
+		t.Error("the proxy was not asked")
 	}
 }
 
@@ -319,7 +372,7 @@ func TestUnauthorized(t *testing.T) {
 // Lists that change, over streams of both eras.
 func TestListChangesOverHTTP(t *testing.T) {
 	for _, faults := range []string{"", "modern-only"} {
-		t.Run(faults, func(t *testing.T) {
+		t.Run(cmp.Or(faults, "sessions"), func(t *testing.T) {
 			t.Parallel()
 			s := startSite(t, faults)
 			h := openURL(t, s.url, "")
