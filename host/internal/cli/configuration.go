@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -73,8 +72,6 @@ func (f *Factory) configuration(ctx context.Context) (*config.Config, error) {
 func ignoredNotice(file *layer.File) string {
 	path := visible(file.Path)
 	switch {
-	case file.State == layer.Unreadable:
-		return fmt.Sprintf("%s is ignored: %v", path, file.Err)
 	case file.Err != nil:
 		return fmt.Sprintf("%s is ignored: %v", path, file.Err)
 	case file.Changed:
@@ -83,61 +80,77 @@ func ignoredNotice(file *layer.File) string {
 	return fmt.Sprintf("%s is not trusted, and is ignored; 'collet trust' shows what it would start", path)
 }
 
-// asks reports whether there is somebody to ask, and something that can be trusted.
+// asks reports whether there is somebody to ask, and something to be decided.
 func (f *Factory) asks(file *layer.File) bool {
-	return f.Streams.InTerminal && f.Streams.ErrTerminal && file.State == layer.Untrusted && file.Err == nil
+	return f.Streams.InTerminal && f.Streams.ErrTerminal && file.State == layer.Untrusted && file.Err == nil && !file.Refused
 }
 
-// askTrust shows what the untrusted file would start and asks once. Whatever is
-// not a yes leaves it untrusted.
+// askTrust shows what the untrusted file would start and asks. Whatever is not a
+// yes leaves it untrusted; a no is remembered.
 func (f *Factory) askTrust(ctx context.Context, found *host.Discovery) error {
 	file := found.Ignored()
 	offer := offered(found)
 	fmt.Fprint(f.Streams.Err, offer.text)
-	yes, err := confirm(ctx, f.Streams.In, f.Streams.Err, offer.question(file))
-	if err != nil || !yes {
+	answer, err := confirm(ctx, f.Streams.In, f.Streams.Err, offer.question(file))
+	switch {
+	case err != nil:
 		return err
+	case answer == replyYes:
+		err = found.Trust(ctx)
+	case answer == replyNo:
+		err = found.Refuse(ctx)
 	}
-	if err := found.Trust(ctx); err != nil {
+	if err != nil {
 		return exitf(exitConfiguration, "%v", err)
 	}
 	return nil
 }
 
+// reply is what a person said to a question.
+type reply int
+
+const (
+	replyNone reply = iota // the line did not end
+	replyYes
+	replyNo
+)
+
 // maxAnswer bounds the line that answers a question.
 const maxAnswer = 1 << 10
 
-// confirm asks a question. Only y and yes are a yes; the error is that ctx was
-// canceled. It reads no further than the end of the line: the rest of in is the
-// command's.
-func confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
+// confirm asks a question. A line that is y or yes is a yes, any other a no; the
+// error is that ctx was canceled. It reads no further than the end of the line:
+// the rest of in is the command's.
+func confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (reply, error) {
 	fmt.Fprint(out, question)
-	answer := make(chan string, 1)
+	said := make(chan reply, 1)
 	// It ends with the line, or with the process: nothing interrupts a read from a
 	// terminal, and a canceled command has only to exit.
-	go func() {
-		var line []byte
-		var b [1]byte
-		for len(line) < maxAnswer {
-			n, err := in.Read(b[:])
-			if n > 0 && b[0] == '\n' {
-				break
-			}
-			line = append(line, b[:n]...)
-			if err != nil {
-				if !errors.Is(err, io.EOF) {
-					line = nil
-				}
-				break
-			}
-		}
-		answer <- string(bytes.TrimSpace(line))
-	}()
+	go func() { said <- readReply(in) }()
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(out)
-		return false, ctx.Err()
-	case line := <-answer:
-		return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"), nil
+		return replyNone, ctx.Err()
+	case a := <-said:
+		return a, nil
 	}
+}
+
+func readReply(in io.Reader) reply {
+	var line []byte
+	var b [1]byte
+	for len(line) < maxAnswer {
+		n, err := in.Read(b[:])
+		if n > 0 && b[0] == '\n' {
+			if text := string(bytes.TrimSpace(line)); strings.EqualFold(text, "y") || strings.EqualFold(text, "yes") {
+				return replyYes
+			}
+			return replyNo
+		}
+		line = append(line, b[:n]...)
+		if err != nil {
+			break
+		}
+	}
+	return replyNone
 }

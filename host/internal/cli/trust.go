@@ -55,8 +55,8 @@ again. Files named by --config or COLLET_CONFIG, and your own, need no trust.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.Yes, "yes", false, "trust it without a question")
-	flags.BoolVar(&opts.List, "list", false, "list the files that are trusted")
-	flags.BoolVar(&opts.Revoke, "revoke", false, "trust the file no longer")
+	flags.BoolVar(&opts.List, "list", false, "list the files that somebody decided about")
+	flags.BoolVar(&opts.Revoke, "revoke", false, "trust the file no longer, or forget that it was refused")
 	return cmd
 }
 
@@ -93,11 +93,16 @@ func trustRun(ctx context.Context, opts *trustOptions) error {
 		if !opts.Streams.InTerminal || !opts.Streams.ErrTerminal {
 			return exitf(exitAuth, "%s is not trusted: nobody is here to ask; --yes trusts it without a question", visible(file.Path))
 		}
-		yes, err := confirm(ctx, opts.Streams.In, opts.Streams.Err, offer.question(file))
+		answer, err := confirm(ctx, opts.Streams.In, opts.Streams.Err, offer.question(file))
 		if err != nil {
 			return err
 		}
-		if !yes {
+		if answer == replyNo {
+			if err := found.Refuse(ctx); err != nil {
+				return exitf(exitConfiguration, "%v", err)
+			}
+		}
+		if answer != replyYes {
 			return exitf(exitAuth, "%s is not trusted", visible(file.Path))
 		}
 	}
@@ -159,7 +164,7 @@ func trustList(opts *trustOptions) error {
 		return exitf(exitConfiguration, "%v", err)
 	}
 	if len(entries) == 0 {
-		opts.Streams.Note("collet: no project file is trusted")
+		opts.Streams.Note("collet: nobody has decided about a project's file yet")
 		return nil
 	}
 	rows := make([][]string, 0, len(entries))
@@ -168,6 +173,8 @@ func trustList(opts *trustOptions) error {
 		switch file := layer.Project(e.Path, store); {
 		case file.State == layer.Unreadable:
 			state = "gone"
+		case file.Refused:
+			state = "refused"
 		case file.State != layer.Used:
 			state = "changed"
 		}
@@ -198,7 +205,7 @@ func trustRevoke(ctx context.Context, opts *trustOptions) error {
 		return exitf(exitConfiguration, "%v", err)
 	}
 	if !was {
-		return exitf(exitNotFound, "%s was not trusted; 'collet trust --list' shows what is", visible(path))
+		return exitf(exitNotFound, "%s is not on the list of 'collet trust --list'", visible(path))
 	}
 	opts.Streams.Note("collet: %s is no longer trusted", visible(path))
 	return nil

@@ -62,37 +62,69 @@ func (p *person) run(ctx context.Context, args ...string) int {
 	return f.Run(ctx, args)
 }
 
-// Whoever opens the host is asked once, on stderr, and only a yes is a yes.
+// Whoever opens the host is asked on stderr, only a yes is a yes, and an answer
+// is remembered.
 func TestQuestion(t *testing.T) {
-	for answer, want := range map[string]string{
-		"y\n": "user project ", "YES\r\n": "user project ", " Yes \n": "user project ",
-		"\n": "user ", "n\n": "user ", "yess\n": "user ", "": "user ", "yes": "user project ", "\x04": "user ",
-		strings.Repeat("y", 5000): "user ",
+	const project, user = "user project ", "user "
+	for said, c := range map[string]struct {
+		layers string
+		again  bool
+	}{
+		"y\n": {project, false}, "YES\r\n": {project, false}, " Yes \n": {project, false},
+		"\n": {user, false}, "n\n": {user, false}, "yess\n": {user, false}, "\x1b[A\n": {user, false},
+		"": {user, true}, "yes": {user, true}, "\x04": {user, true}, strings.Repeat("y", 5000): {user, true},
 	} {
 		p := newPerson(t, "[servers.x]\ncommand='sh'\n")
-		rest := strings.NewReader(answer + "the command's own")
+		rest := strings.NewReader(said + "the command's own")
 		p.in = rest
-		if !strings.HasSuffix(answer, "\n") {
-			p.in = strings.NewReader(answer)
+		if !strings.HasSuffix(said, "\n") {
+			p.in = strings.NewReader(said)
 		}
-		if code := p.run(t.Context(), "servers", "list"); code != 0 || p.layers != want {
-			t.Errorf("%.10q: exit code %d, layers %q, want %q: %s", answer, code, p.layers, want, p.err.String())
+		if code := p.run(t.Context(), "servers", "list"); code != 0 || p.layers != c.layers {
+			t.Errorf("%.10q: exit code %d, layers %q, want %q: %s", said, code, p.layers, c.layers, p.err.String())
 		}
 		if strings.Count(p.err.String(), "[y/N]") != 1 || !strings.Contains(p.err.String(), `command = "sh"`) || strings.Contains(p.out.String(), "sh") {
-			t.Errorf("%.10q: asked like this: %s", answer, p.err.String())
+			t.Errorf("%.10q: asked like this: %s", said, p.err.String())
 		}
-		if told := strings.Contains(p.err.String(), "is ignored"); told != (want == "user ") {
-			t.Errorf("%.10q: told that it is ignored: %v", answer, told)
+		if told := strings.Contains(p.err.String(), "is ignored"); told != (c.layers == user) {
+			t.Errorf("%.10q: told that it is ignored: %v", said, told)
 		}
-		if left, _ := io.ReadAll(rest); strings.HasSuffix(answer, "\n") && string(left) != "the command's own" {
-			t.Errorf("%.10q: left on stdin: %q", answer, left)
+		if left, _ := io.ReadAll(rest); strings.HasSuffix(said, "\n") && string(left) != "the command's own" {
+			t.Errorf("%.10q: left on stdin: %q", said, left)
 		}
-		// Who said yes is not asked again; who did not, is.
-		p.in = strings.NewReader("\n")
+		p.in = strings.NewReader("y\n")
 		p.run(t.Context(), "servers", "list")
-		if asked := strings.Contains(p.err.String(), "[y/N]"); asked != (want == "user ") {
-			t.Errorf("%.10q: asked again: %v", answer, asked)
+		if asked := strings.Contains(p.err.String(), "[y/N]"); asked != c.again || (p.layers == project) != (c.again || c.layers == project) {
+			t.Errorf("%.10q: asked again: %v, layers %q", said, asked, p.layers)
 		}
+	}
+}
+
+// A no is about what was shown; collet trust and a changed file ask again.
+func TestRefused(t *testing.T) {
+	p := newPerson(t, "[servers.x]\ncommand='sh'\n")
+	p.in = strings.NewReader("n\n")
+	p.run(t.Context(), "servers", "list")
+	p.in = strings.NewReader("")
+	if code := p.run(t.Context(), "servers", "list"); code != 0 || strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), "is not trusted, and is ignored") {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+	if p.run(t.Context(), "trust", "--list"); !strings.Contains(p.out.String(), "refused") {
+		t.Errorf("listed as %s", p.out.String())
+	}
+	file := filepath.Join(p.root, "repo", "mcp.toml")
+	if err := os.WriteFile(file, []byte("[servers.x]\ncommand='sh' \n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p.run(t.Context(), "servers", "list"); !strings.Contains(p.err.String(), "[y/N]") {
+		t.Errorf("a changed file: %s", p.err.String())
+	}
+	if err := p.discover("").Refuse(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.in = strings.NewReader("y\n")
+	if code := p.run(t.Context(), "trust"); code != 0 || p.discover("").Ignored() != nil {
+		t.Errorf("trust: exit code %d: %s", code, p.err.String())
 	}
 }
 
@@ -238,7 +270,7 @@ type noReader struct{}
 func (noReader) Read([]byte) (int, error) { return 0, errors.New("no") }
 
 func TestConfirmReadError(t *testing.T) {
-	if yes, err := confirm(t.Context(), io.MultiReader(strings.NewReader("y"), noReader{}), io.Discard, "?"); yes || err != nil {
-		t.Errorf("%v, %v", yes, err)
+	if a, err := confirm(t.Context(), io.MultiReader(strings.NewReader("y"), noReader{}), io.Discard, "?"); a != replyNone || err != nil {
+		t.Errorf("%v, %v", a, err)
 	}
 }

@@ -55,6 +55,8 @@ type File struct {
 	Sum  trust.Sum
 	// Changed: a person accepted this file with another content.
 	Changed bool
+	// Refused: a person was asked about this very content, and did not accept it.
+	Refused bool
 	// Err is why an unreadable file cannot be read, or why it is not known whether
 	// an untrusted one is trusted.
 	Err error
@@ -69,7 +71,10 @@ type Found struct {
 	store trust.Store
 }
 
-var errRelative = errors.New("its path is not absolute; is there a home directory?")
+var (
+	errRelative       = errors.New("its path is not absolute; is there a home directory?")
+	errNothingToTrust = errors.New("there is no project file to trust")
+)
 
 // Find looks for the files. Whatever is wrong with one of them is in its File.
 func Find(p Places) *Found {
@@ -119,7 +124,7 @@ func (f *Found) Store() trust.Store { return f.store }
 func (f *Found) Trust(ctx context.Context) error {
 	file := f.Ignored()
 	if file == nil || file.State != Untrusted {
-		return errors.New("there is no project file to trust")
+		return errNothingToTrust
 	}
 	if err := f.store.Accept(ctx, file.Path, file.Sum, time.Now()); err != nil {
 		return err
@@ -130,6 +135,17 @@ func (f *Found) Trust(ctx context.Context) error {
 
 // Named reads a file that a person named, by the path as given.
 func Named(path string) *File { return trusted(path, config.Named) }
+
+// Refuse remembers that a person does not accept the untrusted file as it was
+// read, so that nobody asks again.
+func (f *Found) Refuse(ctx context.Context) error {
+	file := f.Ignored()
+	if file == nil || file.State != Untrusted {
+		return errNothingToTrust
+	}
+	file.Refused = true
+	return f.store.Refuse(ctx, file.Path, file.Sum, time.Now())
+}
 
 func trusted(path string, layer config.Layer) *File {
 	file := &File{Path: path, Layer: layer, State: Used}
@@ -167,10 +183,15 @@ func Project(path string, store trust.Store) *File {
 		return file
 	}
 	for _, e := range entries {
-		if e.Path == path && e.Sum == file.Sum {
+		switch {
+		case e.Path != path:
+		case e.Sum != file.Sum:
+			file.Changed = file.Changed || !e.Refused
+		case e.Refused:
+			file.Refused = true
+		default:
 			file.State = Used
 		}
-		file.Changed = file.Changed || e.Path == path && e.Sum != file.Sum
 	}
 	return file
 }

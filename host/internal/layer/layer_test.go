@@ -112,6 +112,33 @@ func TestDirectoryOfThatName(t *testing.T) {
 	}
 }
 
+// A refusal is about one content, as trust is.
+func TestRefuse(t *testing.T) {
+	x := newTree(t)
+	if x.find(x.deep).Refuse(t.Context()) == nil {
+		t.Error("nothing was refused")
+	}
+	write(t, x.project, "p")
+	if err := x.find(x.deep).Refuse(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f := x.find(x.deep)
+	if states(f) != "user absent, project untrusted" || !f.Ignored().Refused || f.Ignored().Changed {
+		t.Errorf("%s, %+v", states(f), f.Ignored())
+	}
+	write(t, x.project, "q")
+	if f := x.find(x.deep); f.Ignored().Refused || f.Ignored().Changed {
+		t.Errorf("another content: %+v", f.Ignored())
+	}
+	write(t, x.project, "p")
+	if err := x.find(x.deep).Trust(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f := x.find(x.deep); states(f) != "user absent, project used" {
+		t.Errorf("accepted after all: %s", states(f))
+	}
+}
+
 // The directory of the user's file is no project.
 func TestUserFileIsNoProject(t *testing.T) {
 	x := newTree(t)

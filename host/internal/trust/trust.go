@@ -1,6 +1,7 @@
 // Package trust remembers which project files a person accepted: the absolute
 // path of each and the SHA-256 of its content. A file that was changed or moved
-// is not the accepted one.
+// is not the accepted one. It remembers a refusal too, so that nobody is asked
+// twice.
 //
 // It never reads a project file and asks nobody: whoever has read the bytes asks
 // about those bytes.
@@ -31,14 +32,15 @@ type Sum [sha256.Size]byte
 // SumOf returns the sum of content.
 func SumOf(content []byte) Sum { return sha256.Sum256(content) }
 
-// Entry is one accepted file.
+// Entry is what a person decided about one file.
 type Entry struct {
-	Path string // absolute
-	Sum  Sum
-	When time.Time // UTC, to the second
+	Path    string // absolute
+	Sum     Sum
+	When    time.Time // UTC, to the second
+	Refused bool      // it is not to be trusted
 }
 
-// Store is the list of accepted files, kept in one file of mode 0600. Processes
+// Store is the list of decisions, kept in one file of mode 0600. Processes
 // may use it at once.
 type Store struct {
 	Path string
@@ -63,9 +65,10 @@ type document struct {
 }
 
 type entry struct {
-	Path   string    `json:"path"`
-	SHA256 string    `json:"sha256"`
-	When   time.Time `json:"accepted"`
+	Path    string    `json:"path"`
+	SHA256  string    `json:"sha256"`
+	When    time.Time `json:"decided"`
+	Refused bool      `json:"refused,omitempty"`
 }
 
 // Accepted reports whether a person accepted the file at path, absolute, with
@@ -75,10 +78,10 @@ func (s Store) Accepted(path string, sum Sum) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(entries, func(e Entry) bool { return e.Path == path && e.Sum == sum }), nil
+	return slices.ContainsFunc(entries, func(e Entry) bool { return e.Path == path && e.Sum == sum && !e.Refused }), nil
 }
 
-// List returns the accepted files by path. No store is an empty list.
+// List returns the decisions by path. No store is an empty list.
 func (s Store) List() ([]Entry, error) {
 	if !filepath.IsAbs(s.Path) {
 		// Relative to a project it would be the project's own.
@@ -134,7 +137,7 @@ func parse(data []byte) ([]Entry, error) {
 	}
 	entries := make([]Entry, 0, len(doc.Files))
 	for _, f := range doc.Files {
-		e := Entry{Path: f.Path, When: f.When.UTC()}
+		e := Entry{Path: f.Path, When: f.When.UTC(), Refused: f.Refused}
 		sum, err := hex.DecodeString(f.SHA256)
 		if err != nil || len(sum) != len(e.Sum) || !filepath.IsAbs(f.Path) {
 			return nil, fmt.Errorf("it is damaged: the entry of %q", f.Path)
@@ -149,16 +152,28 @@ func parse(data []byte) ([]Entry, error) {
 // Accept remembers the file at path, absolute, with this content in place of any
 // it had before.
 func (s Store) Accept(ctx context.Context, path string, sum Sum, now time.Time) error {
-	if !filepath.IsAbs(path) {
-		return fmt.Errorf("trust %s: the path is not absolute", path)
+	return s.decide(ctx, Entry{Path: path, Sum: sum, When: now})
+}
+
+// Refuse remembers that the file at path, absolute, is not accepted with this
+// content, in place of any it had before.
+func (s Store) Refuse(ctx context.Context, path string, sum Sum, now time.Time) error {
+	return s.decide(ctx, Entry{Path: path, Sum: sum, When: now, Refused: true})
+}
+
+func (s Store) decide(ctx context.Context, decision Entry) error {
+	if !filepath.IsAbs(decision.Path) {
+		return fmt.Errorf("trust %s: the path is not absolute", decision.Path)
 	}
+	decision.When = decision.When.UTC().Truncate(time.Second)
 	return s.change(ctx, func(entries []Entry) []Entry {
-		entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Path == path })
-		return append(entries, Entry{path, sum, now.UTC().Truncate(time.Second)})
+		entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Path == decision.Path })
+		return append(entries, decision)
 	})
 }
 
-// Revoke forgets the file at path and reports whether it was accepted.
+// Revoke forgets what was decided about the file at path, and reports whether
+// anything was.
 func (s Store) Revoke(ctx context.Context, path string) (was bool, err error) {
 	err = s.change(ctx, func(entries []Entry) []Entry {
 		rest := slices.DeleteFunc(entries, func(e Entry) bool { return e.Path == path })
@@ -187,7 +202,7 @@ func (s Store) change(ctx context.Context, f func([]Entry) []Entry) error {
 	}
 	doc := document{Version: version, Files: []entry{}}
 	for _, e := range f(entries) {
-		doc.Files = append(doc.Files, entry{e.Path, hex.EncodeToString(e.Sum[:]), e.When})
+		doc.Files = append(doc.Files, entry{e.Path, hex.EncodeToString(e.Sum[:]), e.When, e.Refused})
 	}
 	slices.SortFunc(doc.Files, func(a, b entry) int { return cmp.Compare(a.Path, b.Path) })
 	if err := replace(s.Path, doc); err != nil {

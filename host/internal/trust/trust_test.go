@@ -61,6 +61,16 @@ func TestStore(t *testing.T) {
 			t.Errorf("entry %+v", e)
 		}
 	}
+	// A refusal is an answer too, and the last answer counts.
+	if err := s.Refuse(t.Context(), a, SumOf([]byte("two")), now); err != nil || accepted(t, s, a, "two") {
+		t.Errorf("refused: %v", err)
+	}
+	if list, err := s.List(); err != nil || len(list) != 2 || !list[0].Refused && !list[1].Refused {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := s.Accept(t.Context(), a, SumOf([]byte("two")), now); err != nil || !accepted(t, s, a, "two") {
+		t.Errorf("accepted after all: %v", err)
+	}
 	if was, err := s.Revoke(t.Context(), a); !was || err != nil || accepted(t, s, a, "two") || !accepted(t, s, b, "one") {
 		t.Errorf("revoke: %v, %v", was, err)
 	}
@@ -218,7 +228,7 @@ func TestLockedStore(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(`{"version":1,"files":[{"path":"/a","sha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","accepted":"2026-01-01T00:00:00Z"}]}`))
+	f.Add([]byte(`{"version":1,"files":[{"path":"/a","sha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","decided":"2026-01-01T00:00:00Z","refused":true}]}`))
 	f.Add([]byte(`{"version":1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		entries, err := parse(data)
