@@ -143,8 +143,10 @@ var allowed = map[string]map[string]string{
 		"host/internal/trust":  "a project's file counts when it is trusted",
 	},
 	"host/internal/lockfile": {},
-	"host/internal/logfile":  {},
-	"host/internal/name":     {},
+	"host/internal/logfile": {
+		"host/internal/lockfile": "processes that share a log rotate it one at a time",
+	},
+	"host/internal/name": {},
 	"host/internal/plugins": {
 		"host/internal/name": "near misses of a plugin's name",
 		"sdk/describe":       "descriptions are cached",

@@ -7,12 +7,16 @@ package logfile
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/lockfile"
 )
 
 // MaxSize is the size in bytes at which a log is rotated: it becomes PATH.1, in
@@ -22,6 +26,10 @@ const MaxSize = 5 << 20
 // maxLine is the longest line written, in bytes; the rest of a longer one is cut.
 // It is what a reader of standard error passes on, with room for a prefix.
 const maxLine = 128 << 10
+
+// lockWait bounds the wait for another process that rotates the log, which takes
+// it microseconds; one that was stopped meanwhile must not stop this one.
+const lockWait = time.Second
 
 // Writer appends lines to a log. It is safe for concurrent use.
 type Writer struct {
@@ -77,7 +85,9 @@ func (w *Writer) Line(line []byte) {
 // rotate moves the full file away and opens a new one. When another process has
 // done so already, it opens that process's new file.
 func (w *Writer) rotate(full fs.FileInfo) {
-	unlock, err := lock(w.path + ".lock")
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	unlock, err := lockfile.Lock(ctx, w.path+".lock")
 	if err != nil {
 		w.postpone(err)
 		return
