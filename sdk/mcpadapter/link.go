@@ -37,8 +37,9 @@ type link struct {
 	work sync.WaitGroup // what close waits for: attempts, keepers, and the owner's goroutines
 
 	mu      sync.Mutex
-	up      Upstream // nil while there is none
-	attempt *attempt // nil while none runs
+	up      Upstream  // nil while there is none
+	since   time.Time // when up came about
+	attempt *attempt  // nil while none runs
 	ends    ends
 	closed  bool
 }
@@ -111,21 +112,35 @@ func (l *link) current() Upstream {
 // alive returns the connection unless it has ended, which its keeper may not
 // have noticed yet. The caller holds mu.
 func (l *link) alive() Upstream {
-	if l.up == nil {
-		return nil
+	if l.up != nil {
+		select {
+		case <-l.up.Done():
+			l.lost(l.up)
+		default:
+		}
 	}
-	select {
-	case <-l.up.Done():
-		return nil
-	default:
-		return l.up
+	return l.up
+}
+
+// lost takes note of the end of a connection, whoever notices it first. The caller
+// holds mu.
+func (l *link) lost(up Upstream) {
+	if l.up != up {
+		return
 	}
+	l.up = nil
+	if l.closed {
+		return // it was ended
+	}
+	why := ended(up.Err())
+	l.over(time.Since(l.since), why)
+	l.to.disconnected(why)
 }
 
 // begin starts an attempt of at most limit, after a pause. The caller holds mu.
 func (l *link) begin(pause, limit time.Duration) *attempt {
 	a := &attempt{done: make(chan struct{})}
-	l.up, l.attempt = nil, a
+	l.attempt = a
 	if pause == 0 {
 		l.to.connecting()
 	}
@@ -150,7 +165,7 @@ func (l *link) connect(a *attempt, pause, limit time.Duration) {
 		l.over(0, a.err)
 		l.to.disconnected(a.err)
 	} else {
-		l.up = up
+		l.up, l.since = up, time.Now()
 		l.to.connected(up)
 	}
 	l.mu.Unlock()
@@ -181,17 +196,11 @@ func (l *link) over(lasted time.Duration, why *failure.Failure) {
 
 // keep waits for the end of a connection and leaves nothing of it behind.
 func (l *link) keep(up Upstream) {
-	since := time.Now()
 	select {
 	case <-l.base.Done():
 	case <-up.Done():
-		why := ended(up.Err())
 		l.mu.Lock()
-		l.over(time.Since(since), why)
-		if l.up == up { // else there has been a newer attempt, with a state of its own
-			l.up = nil
-			l.to.disconnected(why)
-		}
+		l.lost(up)
 		l.mu.Unlock()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
