@@ -72,6 +72,7 @@ func serveOfficial(handler func(func(*http.Request) *official.Server) http.Handl
 		return result("dropped"), nil, nil
 	})
 	official.AddTool(s, &official.Tool{Name: "roots"}, func(ctx context.Context, r *official.CallToolRequest, _ struct{}) (*official.CallToolResult, any, error) {
+		//lint:ignore SA1019 servers of the older revisions still ask, and have to be answered
 		roots, err := r.Session.ListRoots(ctx, nil)
 		if err != nil {
 			return nil, nil, err
