@@ -39,6 +39,33 @@ func TestWaitingForAPlace(t *testing.T) {
 	})
 }
 
+// Who takes silence for so long and no longer does not wait longer for a start
+// that was put off, nor beyond the end of the whole call.
+func TestPatienceForAStart(t *testing.T) {
+	for _, c := range []struct {
+		timeout time.Duration // of the request
+		want    time.Duration
+	}{{0, 30 * time.Second}, {2 * time.Second, 2 * time.Second}, {400 * time.Second, 400 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer(func(context.Context, int, *server.Request) (*server.Answer, error) { return answer(`{}`), nil })
+			if _, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Timeout: c.timeout}); err != nil || len(p.patience) != 1 || p.patience[0] != c.want {
+				t.Errorf("timeout %v: %v %v", c.timeout, p.patience, err)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(nil)
+		p.ready = func(int) error {
+			time.Sleep(290 * time.Second)
+			return failing(failure.ConnectionRefused, failure.NotSent, 2*time.Second)
+		}
+		_, _ = pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t"})
+		if len(p.patience) != 2 || p.patience[1] != 8*time.Second {
+			t.Errorf("%v", p.patience)
+		}
+	})
+}
+
 func TestNoPlaceInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(nil)

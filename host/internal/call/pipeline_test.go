@@ -26,6 +26,7 @@ type peer struct {
 	enter func(patience time.Duration) error
 
 	starts, dos, left int
+	patience          []time.Duration // of each start
 }
 
 func (p *peer) Settings() *config.Server { return &p.set }
@@ -41,8 +42,9 @@ func (p *peer) Enter(_ context.Context, patience time.Duration) error {
 
 func (p *peer) Leave() { p.left++ }
 
-func (p *peer) Ready(context.Context, time.Duration) error {
+func (p *peer) Ready(_ context.Context, patience time.Duration) error {
 	p.starts++
+	p.patience = append(p.patience, patience)
 	if p.ready == nil {
 		return nil
 	}

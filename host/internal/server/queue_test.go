@@ -75,29 +75,24 @@ func TestQueueGivesUp(t *testing.T) {
 
 // A turn that comes in the instant in which its owner gives up goes to the next.
 func TestQueueLosesNoTurn(t *testing.T) {
-	for range 1000 {
-		var q queue
-		q.resize(1)
-		_ = q.enter(t.Context(), 0)
-		ctx, cancel := context.WithCancel(t.Context())
-		entered := make(chan bool, 2)
-		for _, ctx := range []context.Context{ctx, t.Context()} {
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			var q queue
+			q.resize(1)
+			_ = q.enter(t.Context(), 0)
 			go func() {
-				ok := q.enter(ctx, time.Hour) == nil
-				if ok {
-					q.leave()
-				}
-				entered <- ok
+				synctest.Wait() // its time runs already
+				time.Sleep(time.Second)
+				q.leave()
 			}()
-		}
-		go cancel()
-		q.leave()
-		if a, b := <-entered, <-entered; !a && !b {
-			t.Fatal("nobody entered")
-		}
-		if running, waiting := q.counts(); running != 0 || waiting != 0 {
-			t.Fatalf("%d run and %d wait", running, waiting)
-		}
+			if q.enter(t.Context(), time.Second) == nil {
+				q.leave()
+			}
+			synctest.Wait()
+			if running, waiting := q.counts(); running != 0 || waiting != 0 {
+				t.Fatalf("%d run and %d wait", running, waiting)
+			}
+		})
 	}
 }
 
