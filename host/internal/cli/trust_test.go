@@ -274,3 +274,13 @@ func TestConfirmReadError(t *testing.T) {
 		t.Errorf("%v, %v", a, err)
 	}
 }
+
+// Without a home directory there is no list of what is trusted.
+func TestHomelessTrustsNothing(t *testing.T) {
+	for _, args := range [][]string{{"trust"}, {"trust", "--yes"}, {"trust", "--list"}, {"trust", "--revoke"}, {"config", "path"}, {"config", "show"}, {"servers", "list"}} {
+		c := command{host: &fakeHost{}, homeless: errHomeless}
+		if code := c.run(t, args...); code != 3 || !strings.Contains(c.err.String(), "set HOME") {
+			t.Errorf("%v: exit code %d: %s", args, code, c.err.String())
+		}
+	}
+}
