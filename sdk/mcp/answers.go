@@ -15,54 +15,78 @@ import (
 // People answer most of them: more at once would only wait.
 const maxAnswering = 16
 
-// answers are the peer's requests that the caller's Answerer is working on. end
-// cancels them; running waits for them.
+// answers are the peer's requests that are being answered. end cancels them;
+// running waits for those of start.
 type answers struct {
-	answer Answerer
-	reply  func(message []byte)
+	base context.Context
+	max  int
 
 	running sync.WaitGroup
 
 	mu    sync.Mutex
 	ended bool
-	open  map[string]context.CancelFunc // by the id's bytes: the peer's ids are its own
+	open  map[string]*inquiry // by the id's bytes: the peer's ids are its own
 }
 
-func newAnswers(answer Answerer, reply func([]byte)) *answers {
-	return &answers{answer: answer, reply: reply, open: map[string]context.CancelFunc{}}
+// inquiry is one request of the peer. ctx ends when the peer cancels it or the
+// connection ends.
+type inquiry struct {
+	key    string
+	ctx    context.Context
+	cancel context.CancelFunc
 }
 
-// begin answers a request in a goroutine, or refuses it at once.
-func (a *answers) begin(id []byte, method string, params json.RawMessage) {
-	key := string(id)
+func newAnswers(base context.Context, max int) *answers {
+	return &answers{base: base, max: max, open: map[string]*inquiry{}}
+}
+
+// start runs run on a goroutine of its own. What it returns, if anything, is the
+// answer to a request that is refused.
+func (a *answers) start(id []byte, run func(*inquiry)) (refusal []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch {
-	case a.ended:
-	case a.open[key] != nil:
-		a.reply(errorResponse(id, codeInvalidRequest, "Invalid Request: a request with this id is open", nil))
-	case len(a.open) >= maxAnswering:
-		a.reply(errorResponse(id, codeInternalError, "Too many open requests", nil))
-	default:
-		ctx, cancel := context.WithCancel(context.Background())
-		a.open[key] = cancel
+	q, refusal := a.file(id)
+	if q != nil {
 		a.running.Go(func() {
-			defer cancel()
-			result, err := a.answer(ctx, method, params)
-			if a.close(key) {
-				a.reply(response(id, result, err))
-			}
+			defer q.cancel()
+			run(q)
 		})
 	}
+	return refusal
+}
+
+// begin is start for whoever runs the request himself, which he must not without
+// an inquiry, and cancels it in the end.
+func (a *answers) begin(id []byte) (q *inquiry, refusal []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.file(id)
+}
+
+func (a *answers) file(id []byte) (q *inquiry, refusal []byte) {
+	switch {
+	case a.ended:
+		return nil, nil
+	case a.open[string(id)] != nil:
+		return nil, errorResponse(id, codeInvalidRequest, "Invalid Request: a request with this id is open", nil)
+	case len(a.open) >= a.max:
+		return nil, errorResponse(id, codeInternalError, "Too many open requests", nil)
+	}
+	q = &inquiry{key: string(id)}
+	q.ctx, q.cancel = context.WithCancel(a.base)
+	a.open[q.key] = q
+	return q, nil
 }
 
 // close says whether a request is still to be answered; MCP forbids answering a
 // cancelled one.
-func (a *answers) close(key string) bool {
+func (a *answers) close(q *inquiry) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, open := a.open[key]
-	delete(a.open, key)
+	open := a.open[q.key] == q
+	if open {
+		delete(a.open, q.key)
+	}
 	return open
 }
 
@@ -70,12 +94,20 @@ func (a *answers) close(key string) bool {
 func (a *answers) cancel(id []byte) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	cancel, open := a.open[string(id)]
-	if open {
-		cancel()
-		delete(a.open, string(id))
+	q := a.open[string(id)]
+	if q == nil {
+		return false
 	}
-	return open
+	q.cancel()
+	delete(a.open, q.key)
+	return true
+}
+
+// drain takes no more requests.
+func (a *answers) drain() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
 }
 
 // end cancels what is open; there is nobody to answer any more.
@@ -83,8 +115,8 @@ func (a *answers) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ended = true
-	for _, cancel := range a.open {
-		cancel()
+	for _, q := range a.open {
+		q.cancel()
 	}
 	clear(a.open)
 }
@@ -97,15 +129,29 @@ func response(id []byte, result json.RawMessage, err error) []byte {
 		}
 	}
 	if err != nil {
-		if f, ok := errors.AsType[*failure.Failure](err); ok && f.UpstreamCode != 0 {
-			return errorResponse(id, f.UpstreamCode, f.Message, f.UpstreamData)
-		}
-		return errorResponse(id, codeInternalError, "Internal error", nil)
+		return failedResponse(id, err)
 	}
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), oneLine(id)...)
 	b = append(b, `,"result":`...)
 	b = append(b, oneLine(result)...)
 	return append(b, '}', '\n')
+}
+
+// failedResponse is the answer to a request that failed with err.
+func failedResponse(id []byte, err error) []byte {
+	code, message, data := wireError(err)
+	return errorResponse(id, code, message, data)
+}
+
+// wireError is an error as a stranger may see it.
+func wireError(err error) (code int, message string, data json.RawMessage) {
+	if e, ok := errors.AsType[*WireError](err); ok {
+		return e.Code, e.Message, e.Data
+	}
+	if f, ok := errors.AsType[*failure.Failure](err); ok && f.UpstreamCode != 0 {
+		return f.UpstreamCode, f.Message, f.UpstreamData
+	}
+	return codeInternalError, "Internal error", nil
 }
 
 func errorResponse(id []byte, code int, message string, data json.RawMessage) []byte {

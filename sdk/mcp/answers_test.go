@@ -120,14 +120,14 @@ func TestAnswersAreBounded(t *testing.T) {
 	s := newSession(out, slog.New(slog.DiscardHandler), nil)
 	began := make(chan context.Context, 2*maxAnswering)
 	release := make(chan struct{})
-	s.answers = newAnswers(func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+	s.answerWith(func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 		began <- ctx
 		select {
 		case <-release:
 		case <-ctx.Done():
 		}
 		return json.RawMessage("{}"), nil
-	}, s.reply)
+	})
 	receive := func(m string) {
 		t.Helper()
 		e, _, err := scanEnvelope([]byte(m), 0)

@@ -22,7 +22,14 @@
 //     http_old.go the HTTP+SSE transport;
 //   - client.go, handshake.go, list.go, subscribe.go: an MCP client over a link,
 //     whichever, both protocol eras: initialize (2024-11-05 ... 2025-11-25) and
-//     server/discover (2026-07-28).
+//     server/discover (2026-07-28);
+//   - server*.go: an MCP server, whose tools are a Handler's business.
+//     server_request.go and server_answer.go read requests and write answers,
+//     strictly; server_client.go and server_notify.go are what is kept of a client and
+//     what it is told; server_channel.go, server_stdio.go and server_old.go serve
+//     clients with one stream, that is stdio and HTTP+SSE; server_http.go,
+//     server_headers.go, server_reply.go and server_stream.go serve Streamable HTTP,
+//     server_guests.go and server_visit.go its sessions of the initialize era.
 //
 // Results, parameters and tool definitions are slices of the bytes the peer
 // wrote. Arguments travel as the caller wrote them; line breaks between tokens

@@ -44,7 +44,15 @@ func (s *session) fromPeer(e envelope) {
 	case method == "ping":
 		s.reply(response(e.id, json.RawMessage("{}"), nil))
 	case s.answers != nil:
-		s.answers.begin(e.id, method, json.RawMessage(e.params))
+		refusal := s.answers.start(e.id, func(q *inquiry) {
+			result, err := s.answerer(q.ctx, method, json.RawMessage(e.params))
+			if s.answers.close(q) {
+				s.reply(response(e.id, result, err))
+			}
+		})
+		if refusal != nil {
+			s.reply(refusal)
+		}
 	default:
 		s.refused.Add(1)
 		s.log.Debug("refused a request of the server", "method", method)

@@ -186,7 +186,7 @@ func open(at Endpoint, opt Options) (*Client, *httpLink, *failure.Failure) {
 	l.session = newSession(l.out, opt.Log, opt.OnNotification)
 	l.c.session = l.session
 	if opt.OnRequest != nil {
-		l.session.answers = newAnswers(opt.OnRequest, l.session.reply)
+		l.session.answerWith(opt.OnRequest)
 	}
 	return l.c, l, nil
 }

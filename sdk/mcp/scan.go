@@ -38,7 +38,7 @@ func skipValue(b []byte, i, depth int) (int, error) {
 	case c == '"':
 		return skipString(b, i)
 	case c == '{':
-		return eachMember(b, i, depth, nil)
+		return eachMemberAt(b, i, depth, nil)
 	case c == '[':
 		return eachElement(b, i, depth, nil)
 	case c == 't':
@@ -58,6 +58,15 @@ func skipValue(b []byte, i, depth int) (int, error) {
 // around it. visit may be nil. It returns the index after the object. On an
 // error visit has seen the members before the fault.
 func eachMember(b []byte, i, depth int, visit func(name, value []byte)) (int, error) {
+	if visit == nil {
+		return eachMemberAt(b, i, depth, nil)
+	}
+	return eachMemberAt(b, i, depth, func(name []byte, start, end int) { visit(name, b[start:end:end]) })
+}
+
+// eachMemberAt is eachMember for who has to know where a value stands:
+// b[start:end].
+func eachMemberAt(b []byte, i, depth int, visit func(name []byte, start, end int)) (int, error) {
 	if depth >= maxDepth {
 		return i, errDepth
 	}
@@ -91,7 +100,7 @@ func eachMember(b []byte, i, depth int, visit func(name, value []byte)) (int, er
 			return end, err
 		}
 		if visit != nil {
-			visit(name, b[i:end:end])
+			visit(name, i, end)
 		}
 		var done bool
 		if i, done, err = afterItem(b, end, '}'); done || err != nil {

@@ -31,9 +31,11 @@ type session struct {
 	out    sender
 	log    *slog.Logger
 	notify func(method string, params json.RawMessage)
-	// answers takes the peer's requests; nil refuses them.
-	answers *answers
-	telling sync.Mutex // held while notify runs
+	// answerer answers the peer's requests, of which answers keeps track; both nil
+	// refuse them.
+	answerer Answerer
+	answers  *answers
+	telling  sync.Mutex // held while notify runs
 
 	mu      sync.Mutex
 	next    uint64
@@ -46,6 +48,11 @@ type session struct {
 
 func newSession(out sender, log *slog.Logger, notify func(string, json.RawMessage)) *session {
 	return &session{out: out, log: log, notify: notify, pending: map[uint64]*call{}}
+}
+
+// answerWith has the peer's requests answered.
+func (s *session) answerWith(answerer Answerer) {
+	s.answerer, s.answers = answerer, newAnswers(context.Background(), maxAnswering)
 }
 
 // call is one request waiting for its answer.

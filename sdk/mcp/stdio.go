@@ -58,7 +58,7 @@ func start(cmd Command, opt Options) (*Client, *failure.Failure) {
 	c := newClient(opt)
 	c.session = newSession(p.writer, opt.Log, opt.OnNotification)
 	if opt.OnRequest != nil {
-		c.session.answers = newAnswers(opt.OnRequest, c.session.reply)
+		c.session.answerWith(opt.OnRequest)
 	}
 	l := &stdio{process: p, session: c.session, grace: opt.StopGrace, gone: make(chan struct{})}
 	c.link = l

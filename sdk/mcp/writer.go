@@ -15,6 +15,9 @@ const (
 	// maxReplies bounds the messages nobody waits for (answers to the peer's
 	// requests, cancellations) that a peer which does not read may pile up.
 	maxReplies = 1024
+	// maxUnread is how many bytes of those a peer may leave unread, and how many of
+	// all messages before room waits.
+	maxUnread = 4 << 20
 	// flushLimit is how long a close still writes. A peer that reads at all has
 	// room in its pipe at once.
 	flushLimit = 100 * time.Millisecond
@@ -36,12 +39,14 @@ type writer struct {
 	w      io.WriteCloser
 	failed func(error) // called once, when writing is over, unless by close
 
-	mu      sync.Mutex
-	wake    sync.Cond
-	queue   []*outgoing
-	batch   []*outgoing // what take returned last; run's alone
-	replies int
-	closed  bool
+	mu         sync.Mutex
+	wake       sync.Cond
+	queue      []*outgoing
+	batch      []*outgoing // what take returned last; run's alone
+	replies    int
+	bytes      int // of queue
+	replyBytes int // of the replies in it
+	closed     bool
 }
 
 func newWriter(w io.WriteCloser, failed func(error)) *writer {
@@ -60,14 +65,26 @@ func (wr *writer) enqueue(o *outgoing) error {
 		return errClosed
 	}
 	if o.reply {
-		if wr.replies >= maxReplies {
+		if wr.replies >= maxReplies || wr.replyBytes >= maxUnread {
 			return errors.New("too many unread messages")
 		}
 		wr.replies++
+		wr.replyBytes += len(o.message)
 	}
 	wr.queue = append(wr.queue, o)
-	wr.wake.Signal()
+	wr.bytes += len(o.message)
+	wr.wake.Broadcast()
 	return nil
+}
+
+// room waits until the peer has read enough for more messages, or until writing
+// is over.
+func (wr *writer) room() {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	for wr.bytes >= maxUnread && !wr.closed {
+		wr.wake.Wait()
+	}
 }
 
 // withdraw takes a message back and says whether that worked: if so, not a byte
@@ -82,20 +99,30 @@ func (wr *writer) withdraw(o *outgoing) bool {
 	for i, q := range wr.queue {
 		if q == o {
 			wr.queue = slices.Delete(wr.queue, i, i+1)
+			wr.bytes -= len(o.message)
+			if o.reply {
+				wr.replies--
+				wr.replyBytes -= len(o.message)
+			}
 			break
 		}
 	}
 	return true
 }
 
+// finish takes nothing more; run returns once it has written what is queued.
+func (wr *writer) finish() {
+	wr.mu.Lock()
+	wr.closed = true
+	wr.wake.Broadcast()
+	wr.mu.Unlock()
+}
+
 // close ends writing: run writes what is queued, a cancellation for instance,
 // within flushLimit, closes the pipe and returns. On Windows a pipe has no
 // deadlines: there a blocked write ends when the pipe's reader is gone.
 func (wr *writer) close() {
-	wr.mu.Lock()
-	wr.closed = true
-	wr.wake.Signal()
-	wr.mu.Unlock()
+	wr.finish()
 	if f, ok := wr.w.(*os.File); ok {
 		f.SetWriteDeadline(time.Now().Add(flushLimit))
 	}
@@ -146,13 +173,16 @@ func (wr *writer) take() []*outgoing {
 			break
 		}
 		o.began = true
+		wr.bytes -= len(o.message)
 		if o.reply {
 			wr.replies--
+			wr.replyBytes -= len(o.message)
 		}
 		n++
 	}
 	wr.batch = append(wr.batch[:0], wr.queue[:n]...)
 	wr.queue = slices.Delete(wr.queue, 0, n)
+	wr.wake.Broadcast() // room
 	return wr.batch
 }
 
@@ -168,6 +198,7 @@ func (wr *writer) fail(batch []*outgoing, written int, err error) {
 	}
 	closed := wr.closed
 	wr.closed = true
+	wr.wake.Broadcast()
 	wr.mu.Unlock()
 	if !closed {
 		wr.failed(err)
