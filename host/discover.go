@@ -20,7 +20,7 @@ type Layer = config.Source
 
 // Discovery is the configuration that was found where nobody named one: Sources()
 // are the layers for Options, Ignored() is the project's file when it does not
-// count, and Trust accepts it for a person who has seen what is in it.
+// count, and Trust or Refuse keeps what a person decides who has seen what is in it.
 type Discovery = layer.Found
 
 // Places are where Discover looks.

@@ -4,7 +4,6 @@ package cli_test
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -172,86 +171,94 @@ func TestUntrustedFileHasNoEffect(t *testing.T) {
 			t.Fatalf("build %s: %v\n%s", name, err, out)
 		}
 	}
-	for _, withMine := range []bool{true, false} {
-		t.Run(fmt.Sprintf("user file %v", withMine), func(t *testing.T) {
-			c := newCage(t, filepath.Join(built, "collet"))
-			if withMine {
-				c.write(filepath.Join(c.home, ".config/collet/mcp.toml"), mine, 0o600)
-			}
-			var wg sync.WaitGroup
-			slots := make(chan struct{}, 2)
-			for _, words := range cli.Commands() {
-				for _, args := range probes(words) {
-					slots <- struct{}{}
-					wg.Go(func() {
-						defer func() { <-slots }()
-						out, code := c.run(args...)
-						if code < 0 {
-							t.Errorf("%q was ended: %s", args, out)
-						}
-						for _, shown := range []string{c.canaries, "shy/greet\t", "shy/greet ", "level=DEBUG"} {
-							if strings.Contains(out, shown) && !isTrust(words) {
-								t.Errorf("%q shows %q: %s", args, shown, out)
-							}
-						}
-					})
+	t.Run("with a user's file", func(t *testing.T) {
+		c := newCage(t, filepath.Join(built, "collet"))
+		c.write(filepath.Join(c.home, ".config/collet/mcp.toml"), mine, 0o600)
+		c.probe()
+		c.trust("collet-plugin-path config env header off program taken")
+		c.change()
+	})
+	t.Run("alone", func(t *testing.T) {
+		c := newCage(t, filepath.Join(built, "collet"))
+		c.probe()
+		for want, lines := range map[int][]string{
+			5: {"tools list", "tools call program/x", "tools show program/x", "servers list", "config check", "config show", "trust"},
+			0: {"--help", "version", "config path", "config schema", "trust --list", "completion bash", "__complete tools call "},
+		} {
+			for _, line := range lines {
+				if out, code := c.run(strings.Fields(line)...); code != want {
+					t.Errorf("%s: exit code %d, want %d: %s", line, code, want, out)
 				}
 			}
-			wg.Wait()
-			if sung := c.sung(); sung != "" {
-				t.Fatalf("the untrusted file has woken %s", sung)
-			}
-			if !withMine {
-				for want, lines := range map[int][]string{
-					5: {"tools list", "tools call program/x", "tools show program/x", "servers list", "config check", "config show", "trust"},
-					0: {"--help", "version", "config path", "config schema", "trust --list", "completion bash", "__complete tools call "},
-				} {
-					for _, line := range lines {
-						if out, code := c.run(strings.Fields(line)...); code != want {
-							t.Errorf("%s: exit code %d, want %d: %s", line, code, want, out)
-						}
+		}
+		c.trust("collet-plugin-path config env header program taken")
+		c.change()
+	})
+}
+
+// probe runs every command there is, and wants no canary to sing and nothing of
+// the file to be shown.
+func (c *cage) probe() {
+	c.t.Helper()
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 2)
+	for _, words := range cli.Commands() {
+		for _, args := range probes(words) {
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				out, code := c.run(args...)
+				if code < 0 {
+					c.t.Errorf("%q was ended: %s", args, out)
+				}
+				if len(words) > 0 && words[0] == "trust" {
+					return // its job is to show what is in the file
+				}
+				for _, shown := range []string{c.canaries, "shy/greet\t", "shy/greet ", "level=DEBUG"} {
+					if strings.Contains(out, shown) {
+						c.t.Errorf("%q shows %q: %s", args, shown, out)
 					}
 				}
-			}
-
-			// The canaries can sing: with trust they do.
-			if out, code := c.run("trust", "--yes"); code != 0 {
-				t.Fatalf("trust: exit code %d: %s", code, out)
-			}
-			c.run("tools", "list")
-			want := "collet-plugin-path config env header program taken"
-			if withMine {
-				want = "collet-plugin-path config env header off program taken"
-			}
-			// Whether an address is dialed is up to the plugin.
-			if sung := strings.TrimSuffix(c.sung(), " dialed"); sung != want {
-				t.Errorf("with trust the file has woken %s, want %s", sung, want)
-			}
-
-			// One byte more, and it is untrusted again.
-			if err := os.RemoveAll(c.canaries); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(c.canaries, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			c.dialed.Store(0)
-			file, err := os.OpenFile(filepath.Join(c.project, "mcp.toml"), os.O_APPEND|os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := file.WriteString(" "); err != nil {
-				t.Fatal(err)
-			}
-			file.Close()
-			out, _ := c.run("tools", "list")
-			if sung := c.sung(); sung != "" || !strings.Contains(out, "was changed since it was trusted") {
-				t.Errorf("the changed file has woken %q: %s", sung, out)
-			}
-		})
+			})
+		}
+	}
+	wg.Wait()
+	if sung := c.sung(); sung != "" {
+		c.t.Fatalf("the untrusted file has woken %s", sung)
 	}
 }
 
-// isTrust reports whether words are the command whose job is to show what is in
-// the file.
-func isTrust(words []string) bool { return len(words) > 0 && words[0] == "trust" }
+// trust trusts the file: the canaries can sing.
+func (c *cage) trust(want string) {
+	c.t.Helper()
+	if out, code := c.run("trust", "--yes"); code != 0 {
+		c.t.Fatalf("trust: exit code %d: %s", code, out)
+	}
+	c.run("tools", "list")
+	// Whether an address is dialed is up to the plugin.
+	if sung := strings.TrimSuffix(c.sung(), " dialed"); sung != want {
+		c.t.Errorf("with trust the file has woken %s, want %s", sung, want)
+	}
+}
+
+// change adds one byte to the file: it is untrusted again.
+func (c *cage) change() {
+	c.t.Helper()
+	if err := os.RemoveAll(c.canaries); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.Mkdir(c.canaries, 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	c.dialed.Store(0)
+	path := filepath.Join(c.project, "mcp.toml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.write(path, string(text)+" ", 0o600)
+	out, _ := c.run("tools", "list")
+	if sung := c.sung(); sung != "" || !strings.Contains(out, "was changed since it was trusted") {
+		c.t.Errorf("the changed file has woken %q: %s", sung, out)
+	}
+}

@@ -138,7 +138,7 @@ func TestTopLevelFaults(t *testing.T) {
 		{"host='x'\n[servers.a]\ncommand='x'", `m:1: host: must be a table, not a string; write [host] above its keys`, "a"},
 		{"[[servers]]\nname='x'", `m:1: servers: must be a table, not an array of tables; write [servers] above its keys`, ""},
 		{"servers.a='x'\nservers.b.command='x'", `m:1: servers.a: must be a table, not a string; write [servers.a] above its keys`, "b"},
-		// Names (B127).
+		// Names.
 		{"[servers.a_]\ncommand='x'\n[servers.a]\ncommand='x'", `m:1: servers.a_: ` + name.CheckServer("a_").Error(), "a"},
 		{"[servers.a__b]\ncommand='x'", `m:1: servers.a__b: ` + name.CheckServer("a__b").Error(), ""},
 		{"[servers.'a/b']\ncommand='x'", `m:1: servers."a/b": ` + name.CheckServer("a/b").Error(), ""},

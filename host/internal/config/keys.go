@@ -30,7 +30,7 @@ func names[T any](keys []key[T]) []string {
 	return out
 }
 
-// A target is the field of T that a key is read into.
+// target is the field of T that a key is read into.
 type target[T, V any] func(*T) *V
 
 func boolean[T any](name, about string, to target[T, bool]) key[T] {
@@ -102,7 +102,7 @@ func perToolShape(words []string) string {
 	return `"type":"object","propertyNames":{"minLength":1},"additionalProperties":{` + enum(words) + `}`
 }
 
-// A table of strings whose names match pattern.
+// namedStrings is a table of strings whose names match pattern.
 func namedStrings(pattern *regexp.Regexp) string {
 	return `"type":"object","propertyNames":{"pattern":` + quoteJSON(pattern.String()) + `},"additionalProperties":{"type":"string"}`
 }
