@@ -96,7 +96,7 @@ func TestResumeFails(t *testing.T) {
 	}
 	t.Run("deadline", func(t *testing.T) {
 		c := dial(t, Endpoint{URL: listenOn(t, resuming("id: a\n\n", nil)).URL}, Options{})
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		_, err := c.CallTool(ctx, "x", nil, RequestOptions{})
 		wantFailure(t, asFailure(t, err), failure.Timeout, failure.DeliveryUnknown)

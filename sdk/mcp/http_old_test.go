@@ -82,7 +82,7 @@ func TestOldTransport(t *testing.T) {
 	if n := got.next(t); n != "notifications/tools/list_changed " {
 		t.Errorf("got %s", n)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	posted := o.posted.Load()
 	_, err := c.CallTool(ctx, "hold", nil, RequestOptions{})

@@ -191,7 +191,7 @@ func TestOfficialServerOverHTTP(t *testing.T) {
 				}
 			}
 			if test.cancels {
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 				defer cancel()
 				_, err = c.CallTool(ctx, "wait", nil, RequestOptions{})
 				wantFailure(t, asFailure(t, err), failure.Timeout, failure.DeliveryUnknown)

@@ -53,7 +53,8 @@ type sessions struct {
 	alive            map[string]bool
 	opened           int
 	calls            atomic.Int32
-	held             chan struct{} // calls of the tool "hold" wait for it
+	held             chan struct{}  // calls of the tool "hold" wait for it
+	crowd            sync.WaitGroup // initialize waits for it
 	streams, deleted atomic.Int32
 }
 
@@ -105,6 +106,7 @@ func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case e.id == nil:
 		w.WriteHeader(http.StatusAccepted)
 	case method == "initialize":
+		s.crowd.Wait()
 		answerWith(w, e.id, `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`)
 	default:
 		s.calls.Add(1)
@@ -137,6 +139,11 @@ func TestSessionSharedRenewal(t *testing.T) {
 	}()
 	eventually(t, func() bool { return s.calls.Load() == 1 }, "the call never arrived")
 	s.endAll()
+	s.crowd.Add(10) // no new session before all of them were refused
+	s.refuse = func(w http.ResponseWriter, _ string) {
+		s.crowd.Done()
+		w.WriteHeader(http.StatusNotFound)
+	}
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {

@@ -308,7 +308,7 @@ func TestOddResponses(t *testing.T) {
 		"BOM and spaces": {"application/json", "\ufeff\n {\"jsonrpc\":\"2.0\",\n\"id\":ID,\"result\":{\"ok\":1}}\n"},
 		"batch":          {"application/json", `[{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":ID,"result":{"ok":1}}]`},
 		"input required": {"application/json", `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","ok":1,"requestState":"x"}}`},
-		"asks in vain":   {"text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"ok\":1}}\n\n"},
+		"asks in vain":   {"text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"ok\":1}}\n\n"},
 		"junk before":    {"text/event-stream", "data: hello\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"ok\":1}}\n\n"},
 		"two in one":     {"text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\ndata: {\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"ok\":1}}\n\n"},
 	} {
@@ -316,7 +316,10 @@ func TestOddResponses(t *testing.T) {
 			c := dial(t, Endpoint{URL: listenOn(t, modernServer(func(w http.ResponseWriter, _ *http.Request, e envelope) {
 				w.Header()["Content-Type"] = []string{test.kind}
 				io.WriteString(w, strings.ReplaceAll(test.body, "ID", string(e.id)))
-			})).URL}, Options{})
+			})).URL}, Options{OnRequest: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+				t.Error("the server was answered")
+				return nil, nil
+			}})
 			if got := callTool(t, c, "x", "{}"); !strings.Contains(got, `"ok":1`) {
 				t.Errorf("got %s", got)
 			}
@@ -401,7 +404,7 @@ func TestHTTP2(t *testing.T) {
 	}
 	c := dial(t, Endpoint{URL: s.URL, CAFile: ca}, Options{})
 	callTool(t, c, "x", "{}")
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := c.CallTool(ctx, "wait", nil, RequestOptions{})
 	wantFailure(t, asFailure(t, err), failure.Timeout, failure.DeliveryUnknown)
