@@ -92,8 +92,8 @@ func (s *Server) retireUnused(r *run) (left time.Duration, on bool) {
 		s.mu.Unlock()
 		return left, true
 	}
-	s.onLocked(unused, nil)
 	s.retireLocked(r, "it had not been used for a while")
+	s.onLocked(unused, nil)
 	s.mu.Unlock()
 	s.tell()
 	s.env.Log.Info("stopping the adapter process: not used", "server", s.name, "idleTimeout", limit)

@@ -152,6 +152,9 @@ func supervise(t *testing.T, set *config.Server) *supervised {
 		if err := v.Close(context.Background()); err != nil {
 			t.Error("close:", err)
 		}
+		if len(v.st.odd) > 0 {
+			t.Errorf("told of %v", v.st.odd)
+		}
 		if v.most > 1 {
 			t.Errorf("%d processes at once", v.most)
 		}

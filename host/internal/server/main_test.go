@@ -62,11 +62,15 @@ func testAll(m *testing.M) int {
 type states struct {
 	mu   sync.Mutex
 	seen []State
+	odd  []string // states that come without a process, or with one, and should not
 	tell chan State
 }
 
 func (st *states) changed(_ string, s Status) {
 	st.mu.Lock()
+	if runs := s.State == Ready || s.State == Degraded; runs != (s.Pid != 0) {
+		st.odd = append(st.odd, fmt.Sprintf("%s with pid %d", s.State, s.Pid))
+	}
 	st.seen = append(st.seen, s.State)
 	st.mu.Unlock()
 	st.tell <- s.State
@@ -137,6 +141,9 @@ func open(t *testing.T, body string, change ...func(*Surroundings)) (*Server, *s
 		defer cancel()
 		if err := s.Close(ctx); err != nil {
 			t.Error("close:", err)
+		}
+		if len(st.odd) > 0 {
+			t.Errorf("told of %v", st.odd)
 		}
 		if opened--; opened == 0 {
 			noneLeft(t)

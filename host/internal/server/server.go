@@ -152,6 +152,10 @@ func (s *Server) Ready(ctx context.Context, patience time.Duration) error {
 	s.mu.Lock()
 	for {
 		now := time.Now()
+		wait, refuse := s.life.hold(now)
+		if deadline, ok := ctx.Deadline(); ok && now.Add(wait).After(deadline) || patience > 0 && wait > patience {
+			refuse = true
+		}
 		switch {
 		case s.life.state == Stopped:
 			s.mu.Unlock()
@@ -160,33 +164,22 @@ func (s *Server) Ready(ctx context.Context, patience time.Duration) error {
 			s.used = now
 			s.mu.Unlock()
 			return nil
-		}
-		if s.run == nil {
-			wait, refuse := s.life.hold(now)
-			if deadline, ok := ctx.Deadline(); ok && now.Add(wait).After(deadline) || patience > 0 && wait > patience {
-				refuse = wait > 0
-			}
-			switch {
-			case s.start != nil:
-			case refuse:
-				f := s.life.postponed(now)
-				s.mu.Unlock()
-				return f
-			case wait == 0:
-				s.beginLocked()
-			default:
-				if fail := s.sleepLocked(ctx, wait); fail != nil {
-					return fail
-				}
-				continue
-			}
+		case s.run != nil:
+			wait = lostWait + stopWait // it is on its way out, and what follows is decided at its end
+		case s.start == nil && wait == 0:
+			s.beginLocked()
+			fallthrough
+		case s.start != nil:
 			st := s.start
 			s.mu.Unlock()
 			s.tell()
 			return st.wait(ctx)
+		case refuse:
+			f := s.life.postponed(now)
+			s.mu.Unlock()
+			return f
 		}
-		// The process is on its way out, and what follows is decided at its end.
-		if fail := s.sleepLocked(ctx, lostWait+stopWait); fail != nil {
+		if fail := s.sleepLocked(ctx, wait); fail != nil {
 			return fail
 		}
 	}
