@@ -1,10 +1,16 @@
 package host_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -173,5 +179,46 @@ func TestReloadOfLayers(t *testing.T) {
 	}
 	if err := h.Reload(t.Context(), nil); err != nil || len(h.Servers()) != 0 {
 		t.Errorf("no layers: %v, %+v", err, h.Servers())
+	}
+}
+
+// Calls that are made while the configuration changes end well, or in a failure
+// that says what became of them; servers that the change does not concern notice
+// nothing.
+func TestReloadUnderLoad(t *testing.T) {
+	const same = "[servers.same]\nplugin = \"hello\"\n"
+	h := watch(t, same)
+	ctx, stop := context.WithCancel(t.Context())
+	var callers sync.WaitGroup
+	for _, tool := range []string{"same/greet", "other/greet", "other/greet", "n/echo"} {
+		callers.Go(func() {
+			for ctx.Err() == nil {
+				_, err := h.Call(patient(t), host.Request{Tool: tool, Arguments: json.RawMessage(`{"name":"x"}`)})
+				var f *host.Failure
+				switch {
+				case err == nil:
+				case tool == "same/greet" || !errors.As(err, &f):
+					t.Errorf("%s: %v", tool, err)
+				case f.Class != failure.NotFound && f.Class != failure.ConnectionRefused:
+					t.Errorf("%s: %v %v", tool, f.Class, f)
+				}
+			}
+		})
+	}
+	for i := range 12 {
+		toml := same
+		if i%3 > 0 {
+			toml += fmt.Sprintf("[servers.other]\nplugin = \"hello\"\nconfig = { greeting = \"%d\" }\n", i)
+		}
+		if i%2 > 0 {
+			toml += fmt.Sprintf("[servers.n]\ncommand = \"${BUILT}/faultserver\"\ntimeout = \"%ds\"\n", 10+i)
+		}
+		h.reload(t, toml)
+		time.Sleep(time.Duration(i*20) * time.Millisecond) // a call or a start is cut off at one point or another
+	}
+	stop()
+	callers.Wait()
+	for tool, args := range map[string]string{"other/greet": `{"name":"x"}`, "n/echo": `{"text":"x"}`} {
+		mustCall(t, h.Host, tool, args)
 	}
 }
