@@ -204,7 +204,7 @@ func TestIdleTimeout(t *testing.T) {
 		if st := v.Status(); st.State != Ready {
 			t.Errorf("unused for less than its time: %s", st.State)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if st := v.Status(); st.State != Idle || st.Pid != 0 || st.Failure != nil {
 			t.Errorf("%+v", st)
