@@ -19,6 +19,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/server"
 )
 
 // Options say which configuration to use and where a host keeps its files.
@@ -87,6 +88,31 @@ type Request = call.Request
 // Result is what the tool answered, byte for byte, with what the host did to
 // get it. A tool that says it failed has IsError set.
 type Result = call.Result
+
+// InputRequired is what an upstream needs before it goes on with a call.
+type InputRequired = call.InputRequired
+
+// Logger takes one log record of a call.
+type Logger = call.Logger
+
+// Asker answers what an upstream asks the caller's side in the middle of a call.
+type Asker = call.Asker
+
+// Via says how a model calls a tool.
+type Via = exposure.Via
+
+// The ways of a model.
+const (
+	ByName   = exposure.ByName
+	ByBridge = exposure.ByBridge
+)
+
+// ForwardRequest is one MCP request that the host does not interpret.
+type ForwardRequest = call.ForwardRequest
+
+// ServerInfo is what a server's upstream said of itself, raw, and which methods
+// Forward takes for it.
+type ServerInfo = server.Introduction
 
 // Failure is the error of every method that reaches for a server: why, with
 // class and delivery, and what is known about the server's end.
@@ -166,6 +192,7 @@ type Event struct {
 	ServerChanged  *ServerEvent
 	CatalogChanged *CatalogEvent
 	ConfigChanged  *ConfigEvent
+	Notified       *NotifiedEvent
 }
 
 // CallEvent tells of one call. Duration, Class and Attempts are set when it has
@@ -184,3 +211,10 @@ type CatalogEvent struct{ Server string }
 // ConfigEvent tells that another configuration is in effect. What its servers do
 // about it is told as it happens.
 type ConfigEvent struct{ Problems []Problem }
+
+// NotifiedEvent tells what an upstream announces about that which Forward passes
+// on: "notifications/resources/updated", "notifications/prompts/list_changed".
+type NotifiedEvent struct {
+	Server, Method string
+	Params         json.RawMessage // as written; nil when there are none
+}

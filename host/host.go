@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -67,11 +68,18 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 			h.events.emit(Event{ServerChanged: &ServerEvent{Server: name, State: string(s.State), Failure: ofServer(name, s.Failure)}})
 		},
 		Listed: func(name string) { h.events.emit(Event{CatalogChanged: &CatalogEvent{Server: name}}) },
+		Notified: func(name, method string, params json.RawMessage) {
+			h.events.emit(Event{Notified: &NotifiedEvent{Server: name, Method: method, Params: params}})
+		},
 	})
 	h.calls = &call.Pipeline{
 		Find: func(ctx context.Context, canonical string) (*catalog.Tool, call.Server, error) {
 			t, s, err := h.hub.Find(ctx, canonical)
 			return t, s, err
+		},
+		Server: func(name string) (call.Server, error) {
+			s, err := h.hub.Enabled(name)
+			return s, err
 		},
 		Started:  func(e call.Event) { h.events.emit(Event{CallStarted: &e}) },
 		Finished: func(e call.Event) { h.events.emit(Event{CallFinished: &e}) },
@@ -98,6 +106,12 @@ func (h *Host) Problems() []Problem { return h.hub.Config().Problems }
 // Call makes one call. The error is always a *Failure. A tool that ran and says
 // it failed is a Result with IsError set.
 func (h *Host) Call(ctx context.Context, req Request) (*Result, error) { return h.calls.Do(ctx, req) }
+
+// Forward passes one MCP request on to a server's upstream, byte for byte. The
+// error is always a *Failure.
+func (h *Host) Forward(ctx context.Context, req ForwardRequest) (json.RawMessage, error) {
+	return h.calls.Forward(ctx, req)
+}
 
 // Subscribe has f called with every event until cancel is called. Events of one
 // server come in order. f is called on the goroutine in which the event happens,

@@ -55,6 +55,16 @@ func (h *Host) server(n string) Server {
 	return out
 }
 
+// ServerInfo is what the upstream of a server last said of itself under its
+// present settings, also while it is down; nil before it said anything. It starts
+// nothing. The caller does not change it.
+func (h *Host) ServerInfo(name string) *ServerInfo {
+	if s := h.hub.Server(name); s != nil {
+		return s.Introduction()
+	}
+	return nil
+}
+
 func pluginOf(h *Host, n string) string {
 	if set := h.hub.Config().Server(n); set != nil {
 		return server.PluginName(set)

@@ -3,9 +3,9 @@ package call
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/server"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -13,11 +13,7 @@ import (
 // attempt acquires the server and asks it, at most twice. The second failure is
 // the one reported.
 func (p *Pipeline) attempt(ctx context.Context, w *work) *Failure {
-	limits := w.server.Limits(w.set)
-	if w.req.Timeout > 0 {
-		limits.Timeout = w.req.Timeout
-		limits.MaxTimeout = max(limits.MaxTimeout, limits.Timeout)
-	}
+	limits := limitsOf(w.server, w.set, w.req.Timeout)
 	begun := time.Now()
 	for {
 		fail := p.try(ctx, w, limits, limits.MaxTimeout-time.Since(begun))
@@ -32,54 +28,52 @@ func (p *Pipeline) attempt(ctx context.Context, w *work) *Failure {
 		w.unanswered = fail.Delivery == failure.DeliveryUnknown
 		p.Log.Warn("retry", "server", w.tool.Server, "tool", w.tool.Name,
 			"attempt", w.attempts, "delayMs", wait.Milliseconds(), "errorClass", fail.Class.String())
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if !pause(ctx, wait) {
 			w.lost(fail)
 			return fail
 		}
 	}
 }
 
-// try makes one attempt. Starting the server has its own limit and is no part
-// of the call's; left is what remains of max_timeout for everything else.
+// limitsOf are a server's limits for one request, which may bring a timeout of
+// its own.
+func limitsOf(s Server, set *config.Server, own time.Duration) server.Limits {
+	limits := s.Limits(set)
+	if own > 0 {
+		limits.Timeout = own
+		limits.MaxTimeout = max(limits.MaxTimeout, own)
+	}
+	return limits
+}
+
+// pause waits, unless ctx ends first.
+func pause(ctx context.Context, wait time.Duration) bool {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// try makes one attempt at a call.
 func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left time.Duration) *Failure {
 	w.attempts++
-	// Who would give up on silence after timeout does not wait longer for a start
-	// that has not even begun.
-	patience := min(limits.Timeout, left)
-	if err := w.server.Ready(ctx, patience); err != nil {
-		return wrap(err)
-	}
-	queued := time.Now()
-	if err := w.server.Enter(ctx, left); err != nil {
-		return wrap(err)
-	}
-	defer w.server.Leave()
-	if waited := time.Since(queued); waited >= stale {
-		left -= waited
-		// It may have ended while others used it, or been stopped since.
-		if err := w.server.Ready(ctx, min(patience, left)); err != nil {
-			return wrap(err)
-		}
-	}
-	dl := newDeadline(ctx, limits.Timeout, left)
-	defer dl.stop()
-	answer, err := w.server.Do(dl.ctx, &server.Request{
-		Tool: w.tool, Arguments: w.req.Arguments, ID: w.id,
-		OnProgress: func(done, total float64, message string) {
-			dl.restart()
-			if w.req.OnProgress != nil {
-				w.req.OnProgress(Progress{Done: done, Total: total, Message: message})
-			}
-		},
+	var answer *server.Answer
+	fail := use(ctx, w.server, limits, left, func(dl *deadline) (err error) {
+		answer, err = w.server.Do(dl.ctx, &server.Request{
+			Tool: w.tool, Arguments: w.req.Arguments, ID: w.id, Meta: w.req.Meta,
+			InputResponses: w.req.InputResponses, RequestState: w.req.RequestState,
+			OnProgress: dl.reporting(w.req.OnProgress), OnLog: w.req.OnLog, Ask: dl.asking(w.req.Ask),
+		})
+		return err
 	})
-	if err != nil {
-		return dl.explain(wrap(err))
+	if fail != nil {
+		return fail
 	}
-	if answer.Input != nil {
+	if answer.Input != nil && !w.req.AcceptInput {
 		f := refused(failure.ConsentRequired, "the tool asks for more input before it goes on, and this caller cannot be asked")
 		f.Delivery, f.Origin = failure.Answered, failure.OriginUpstream
 		return f
@@ -88,54 +82,38 @@ func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left 
 	return nil
 }
 
+// use acquires a server and makes one attempt at a request to it, under a
+// deadline. Starting the server has its own limit and is no part of the
+// request's; left is what remains of max_timeout for everything else.
+func use(ctx context.Context, s Server, limits server.Limits, left time.Duration, do func(*deadline) error) *Failure {
+	// Who would give up on silence after timeout does not wait longer for a start
+	// that has not even begun.
+	patience := min(limits.Timeout, left)
+	if err := s.Ready(ctx, patience); err != nil {
+		return wrap(err)
+	}
+	queued := time.Now()
+	if err := s.Enter(ctx, left); err != nil {
+		return wrap(err)
+	}
+	defer s.Leave()
+	if waited := time.Since(queued); waited >= stale {
+		left -= waited
+		// It may have ended while others used it, or been stopped since.
+		if err := s.Ready(ctx, min(patience, left)); err != nil {
+			return wrap(err)
+		}
+	}
+	dl := newDeadline(ctx, limits.Timeout, left)
+	defer dl.stop()
+	if err := do(dl); err != nil {
+		return dl.explain(wrap(err))
+	}
+	return nil
+}
+
 // stale is how old a server's word that it runs may be.
 const stale = time.Millisecond
-
-// deadline ends an attempt that has been silent for too long, or has run for
-// too long altogether. Progress restarts the first, never the second.
-type deadline struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	idle   time.Duration
-	timer  *time.Timer
-	total  *time.Timer
-}
-
-func newDeadline(parent context.Context, idle, total time.Duration) *deadline {
-	d := &deadline{idle: idle}
-	d.ctx, d.cancel = context.WithCancelCause(parent)
-	d.timer = time.AfterFunc(idle, func() {
-		d.cancel(&expired{fmt.Sprintf("no answer and no progress within %s (timeout)", idle)})
-	})
-	d.total = time.AfterFunc(total, func() {
-		d.cancel(&expired{"no answer before the time for the whole call was up, retries and waits included (max_timeout)"})
-	})
-	return d
-}
-
-func (d *deadline) restart() { d.timer.Reset(d.idle) }
-
-func (d *deadline) stop() {
-	d.timer.Stop()
-	d.total.Stop()
-	d.cancel(nil)
-}
-
-// explain turns the cancellation that a deadline caused into the timeout it is.
-// A failure that came by itself in the same instant stays.
-func (d *deadline) explain(f *Failure) *Failure {
-	e, ok := context.Cause(d.ctx).(*expired)
-	if !ok || f.Class != failure.Canceled {
-		return f
-	}
-	f.Class, f.Origin, f.Message = failure.Timeout, failure.OriginHost, e.reason
-	return f
-}
-
-// expired is the cause of a context that a deadline ended.
-type expired struct{ reason string }
-
-func (e *expired) Error() string { return e.reason }
 
 // newID is a call's id in log lines: random, so that ids of several hosts do not
 // collide in one adapter's log.

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -18,15 +19,47 @@ const (
 	RetryNever  Retry = "never"
 )
 
-// Request is one call of one tool.
+// Request is one call of one tool. Its functions are called while Do runs and
+// never after; each but Ask must not block.
 type Request struct {
 	Tool       string          // the canonical name, "<server>/<tool>"
 	Arguments  json.RawMessage // a JSON object, passed on as it is; nil is {}
 	Caller     exposure.Caller // default: program
+	Via        exposure.Via    // how a model calls; default: by name
 	Timeout    time.Duration   // one attempt; 0 means the server's own
 	Retry      Retry           // empty means the server's own
-	OnProgress func(Progress)  // called in order while the call runs; must not block
+	OnProgress func(Progress)  // called in order while the call runs
+	// OnLog takes the log records that belong to this call, in order. Level is one
+	// of MCP's: debug, info, warning, error. Nil: they are logged as the host's own.
+	OnLog Logger
+
+	// Meta is an MCP _meta object to pass on to the upstream: trace context, log
+	// level, and what the caller can be asked for
+	// ("io.modelcontextprotocol/clientCapabilities", 2026-07-28). Nil is none.
+	Meta json.RawMessage
+	// Ask answers what an upstream asks the caller's side in the middle of the call;
+	// nil when the caller cannot be asked. While a question is open the call's
+	// timeout rests, its max_timeout does not.
+	Ask Asker
+	// AcceptInput: an upstream that needs something first (input_required,
+	// 2026-07-28) is answered by the caller, with a call of its own. Without it the
+	// questions go to Ask, and without that they are a consent-required failure.
+	AcceptInput bool
+	// InputResponses and RequestState answer a Result with Input: the MCP
+	// inputResponses object, and the State of that Input. The rest of the request is
+	// as it was the first time.
+	InputResponses json.RawMessage
+	RequestState   string
 }
+
+// Logger takes one log record of a call; data is any JSON value.
+type Logger func(level, logger string, data json.RawMessage)
+
+// Asker answers one MCP request of an upstream to its client: elicitation/create,
+// sampling/createMessage, roots/list. It returns the MCP result object, and soon
+// after ctx has ended. An error that is a *failure.Failure with an UpstreamCode
+// reaches the upstream as that JSON-RPC error. Several may run at once.
+type Asker func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
 // Progress is one progress report of a running call. Total is 0 when unknown.
 type Progress struct {
@@ -42,6 +75,16 @@ type Result struct {
 	Attempts int             // 1, or 2 after a retry
 	Duration time.Duration   // from the request to the answer, starts and waits included
 	Notices  []string        // what a person should know although the call went well
+	// Input, set instead of JSON and only when the request accepts it, is what the
+	// upstream needs before it goes on.
+	Input *InputRequired
+}
+
+// InputRequired is MCP's input_required result (2026-07-28, MRTR): the same call
+// with what it asks for goes on.
+type InputRequired struct {
+	Requests json.RawMessage // the inputRequests object; nil when there are none
+	State    string          // requestState, opaque
 }
 
 // Failure is why a call could not be carried out.

@@ -32,6 +32,8 @@ type Server interface {
 	Ready(ctx context.Context, patience time.Duration) error
 	// Do makes one attempt on the running server. The error is a *server.Failure.
 	Do(context.Context, *server.Request) (*server.Answer, error)
+	// Forward passes on one MCP request that is no call of a tool, as Do does.
+	Forward(context.Context, *server.Passage) ([]byte, error)
 }
 
 // Pipeline makes calls. Its fields are set once, before the first call.
@@ -39,6 +41,8 @@ type Pipeline struct {
 	// Find resolves a canonical name, starting the server whose tools are not
 	// known yet. The error is a *server.Failure.
 	Find func(ctx context.Context, canonical string) (*catalog.Tool, Server, error)
+	// Server resolves a server's name. The error is a *server.Failure.
+	Server func(name string) (Server, error)
 	// Started and Finished are told of every call. They must not block.
 	Started, Finished func(Event)
 	Log               *slog.Logger
@@ -75,6 +79,9 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (*Result, error) {
 	if req.Caller == "" {
 		req.Caller = exposure.Program
 	}
+	if req.Via == "" {
+		req.Via = exposure.ByName
+	}
 	if len(req.Arguments) == 0 {
 		req.Arguments = []byte(`{}`)
 	}
@@ -98,10 +105,14 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (*Result, error) {
 	if fail != nil {
 		return nil, fail
 	}
-	return &Result{
+	res := &Result{
 		Tool: req.Tool, JSON: w.answer.JSON, IsError: w.answer.IsError,
 		Attempts: w.attempts, Duration: ev.Duration, Notices: w.notices,
-	}, nil
+	}
+	if in := w.answer.Input; in != nil {
+		res.Input = &InputRequired{Requests: in.Requests, State: in.State}
+	}
+	return res, nil
 }
 
 func (p *Pipeline) run(ctx context.Context, w *work) *Failure {
@@ -124,7 +135,7 @@ func (p *Pipeline) resolve(ctx context.Context, w *work) *Failure {
 
 func (p *Pipeline) checkExposure(_ context.Context, w *work) *Failure {
 	e := w.set.Rules.Of(w.tool.Name)
-	if ok, reason := e.Callable(w.req.Caller, exposure.ByName); !ok {
+	if ok, reason := e.Callable(w.req.Caller, w.req.Via); !ok {
 		return refused(failure.NotFound, "the tool %s", reason)
 	}
 	return nil

@@ -23,7 +23,8 @@ type peer struct {
 	ready  func(attempt int) error
 	do     func(ctx context.Context, attempt int, req *server.Request) (*server.Answer, error)
 
-	enter func(patience time.Duration) error
+	enter   func(patience time.Duration) error
+	forward func(ctx context.Context, attempt int, q *server.Passage) ([]byte, error)
 
 	starts, dos, left int
 	patience          []time.Duration // of each start
@@ -54,6 +55,11 @@ func (p *peer) Ready(_ context.Context, patience time.Duration) error {
 func (p *peer) Do(ctx context.Context, req *server.Request) (*server.Answer, error) {
 	p.dos++
 	return p.do(ctx, p.dos, req)
+}
+
+func (p *peer) Forward(ctx context.Context, q *server.Passage) ([]byte, error) {
+	p.dos++
+	return p.forward(ctx, p.dos, q)
 }
 
 func newPeer(do func(ctx context.Context, attempt int, req *server.Request) (*server.Answer, error)) *peer {

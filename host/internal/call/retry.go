@@ -18,14 +18,17 @@ const (
 // mayRetry decides whether the attempt that ended in f is followed by another,
 // and after what pause.
 func (p *Pipeline) mayRetry(w *work, f *Failure, left time.Duration) (time.Duration, bool) {
-	if w.attempts > 1 || f.Misconfigured || f.Postponed {
-		return 0, false
-	}
 	mode := w.req.Retry
 	if mode == "" {
 		mode = Retry(w.set.Retry)
 	}
-	if !repeatable(mode, &f.Failure, harmless(w.tool, w.set.TrustHints)) {
+	return again(w.attempts, f, mode, harmless(w.tool, w.set.TrustHints), left)
+}
+
+// again is mayRetry for any request; harmless: making it twice does what making
+// it once does.
+func again(attempts int, f *Failure, mode Retry, harmless bool, left time.Duration) (time.Duration, bool) {
+	if attempts > 1 || f.Misconfigured || f.Postponed || !repeatable(mode, &f.Failure, harmless) {
 		return 0, false
 	}
 	wait := f.RetryAfter

@@ -30,6 +30,12 @@ func (p *Pipeline) checkArguments(_ context.Context, w *work) *Failure {
 	if bytes.TrimLeft(w.req.Arguments, " \t\r\n")[0] != '{' {
 		return refused(failure.InvalidArguments, "the arguments must be a JSON object")
 	}
+	if f := notObject("_meta", w.req.Meta); f != nil {
+		return f
+	}
+	if f := notObject("inputResponses", w.req.InputResponses); f != nil {
+		return f
+	}
 	problems := w.tool.Input().Validate(w.req.Arguments)
 	if len(problems) == 0 {
 		return nil
@@ -39,13 +45,22 @@ func (p *Pipeline) checkArguments(_ context.Context, w *work) *Failure {
 	return f
 }
 
+// notObject refuses what comes with the arguments and is neither nil nor a JSON
+// object.
+func notObject(what string, raw json.RawMessage) *Failure {
+	if raw == nil || json.Valid(raw) && bytes.TrimLeft(raw, " \t\r\n")[0] == '{' {
+		return nil
+	}
+	return refused(failure.InvalidArguments, "%s must be a JSON object", what)
+}
+
 // checkResult holds a result against the tool's output schema. A result that
 // says it is an error answers to no schema (MCP 2026-07-28, server/tools, Error
-// Handling).
+// Handling), and a question is no result.
 func (p *Pipeline) checkResult(_ context.Context, w *work) *Failure {
 	out := w.tool.Output()
 	mode := w.set.ValidateResults
-	if out == nil || mode == "off" || w.answer.IsError {
+	if out == nil || mode == "off" || w.answer.IsError || w.answer.Input != nil {
 		return nil
 	}
 	var problems []failure.Problem

@@ -73,7 +73,7 @@ func (h *Hub) Find(ctx context.Context, canonical string) (*catalog.Tool, *serve
 	if !ok {
 		return nil, nil, notFound("no tool is called %q; a tool's name is SERVER/TOOL%s", canonical, h.suggestServer(canonical))
 	}
-	s, err := h.find(sn)
+	s, err := h.Enabled(sn)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,7 +122,9 @@ func withdrawn(w server.Withdrawal, instead string) string {
 	return text + instead
 }
 
-func (h *Hub) find(n string) (*server.Server, error) {
+// Enabled returns the server of that name; the error, a *server.Failure, says why
+// there is none, or none that can be used.
+func (h *Hub) Enabled(n string) (*server.Server, error) {
 	v := h.now.Load()
 	if s := v.servers[n]; s != nil {
 		return s, nil

@@ -38,7 +38,7 @@ func (s *Server) Apply(set *config.Server) {
 	if r != nil {
 		s.retireLocked(r, "its settings changed")
 	}
-	s.listed = false
+	s.listed, s.introduced = false, nil
 	s.own.Store(0)
 	s.onLocked(renewed, nil)
 	switch st := s.start; {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 
@@ -24,19 +25,67 @@ type InputRequired struct {
 	State    string
 }
 
-// Request is one call to the adapter.
+// Request is one call to the adapter. Its functions are called while Do runs
+// and never after; see call.Request.
 type Request struct {
-	Tool       *catalog.Tool
-	Arguments  []byte // a JSON object
-	ID         string
-	Meta       []byte
-	OnProgress func(done, total float64, message string)
+	Tool           *catalog.Tool
+	Arguments      []byte // a JSON object
+	ID             string
+	Meta           []byte // an MCP _meta object, or nil
+	InputResponses []byte
+	RequestState   string
+	OnProgress     func(done, total float64, message string)
+	OnLog          func(level, logger string, data json.RawMessage)
+	Ask            Asker
 }
 
 // Do makes one attempt at one call on the running process. It starts nothing: a
 // server that does not run is a failure with delivery not-sent. Cancelling ctx
 // cancels the call. The error is a *Failure.
 func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
+	r, fail := s.useRun()
+	if fail != nil {
+		return nil, fail
+	}
+	defer s.leaveRun(r)
+	// Whatever way this returns, the stream is released.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer r.questions.open(ctx, cancel, req.ID, req.Ask)()
+	stream, err := r.client.CallTool(ctx, &adapterpb.CallToolRequest{
+		Tool: req.Tool.Name, Arguments: req.Arguments, CallId: req.ID, Meta: req.Meta,
+		InputResponses: req.InputResponses, RequestState: req.RequestState,
+	})
+	if err != nil {
+		return nil, r.fail(ctx, err, true)
+	}
+	for {
+		ev, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil, withoutResult()
+		}
+		if err != nil {
+			return nil, r.fail(ctx, err, true)
+		}
+		r.alive.Store(true)
+		switch e := ev.GetEvent().(type) {
+		case *adapterpb.CallToolEvent_Progress:
+			if req.OnProgress != nil {
+				req.OnProgress(e.Progress.GetDone(), e.Progress.GetTotal(), e.Progress.GetMessage())
+			}
+		case *adapterpb.CallToolEvent_Log:
+			s.logged(req.ID, e.Log, req.OnLog)
+		case *adapterpb.CallToolEvent_Result:
+			return &Answer{JSON: e.Result.GetResult(), IsError: e.Result.GetIsError()}, nil
+		case *adapterpb.CallToolEvent_InputRequired:
+			return &Answer{Input: &InputRequired{Requests: e.InputRequired.GetRequests(), State: e.InputRequired.GetRequestState()}}, nil
+		}
+	}
+}
+
+// useRun returns the running process and counts a use of it; leaveRun must
+// follow.
+func (s *Server) useRun() (*run, *Failure) {
 	s.mu.Lock()
 	r := s.run
 	if r == nil || r.ending() {
@@ -52,38 +101,30 @@ func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 	}
 	r.calls++
 	s.mu.Unlock()
-	defer s.leaveRun(r)
-	// Whatever way this returns, the stream is released.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := r.client.CallTool(ctx, &adapterpb.CallToolRequest{
-		Tool: req.Tool.Name, Arguments: req.Arguments, CallId: req.ID, Meta: req.Meta,
-	})
-	if err != nil {
-		return nil, r.fail(ctx, err, true)
+	return r, nil
+}
+
+func withoutResult() *Failure {
+	return &Failure{Failure: failure.Failure{
+		Origin: failure.OriginAdapter, Message: "the adapter ended the call without a result",
+	}}
+}
+
+// logged hands a record of a call to who made it, or to the host's own log.
+func (s *Server) logged(id string, rec *adapterpb.LogRecord, to func(level, logger string, data json.RawMessage)) {
+	if to == nil {
+		s.env.Log.Debug("log of a call", "server", s.name, "call", id, "logger", rec.GetLogger(), "data", string(rec.GetData()))
+		return
 	}
-	for {
-		ev, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil, &Failure{Failure: failure.Failure{
-				Origin: failure.OriginAdapter, Message: "the adapter ended the call without a result",
-			}}
-		}
-		if err != nil {
-			return nil, r.fail(ctx, err, true)
-		}
-		r.alive.Store(true)
-		switch e := ev.GetEvent().(type) {
-		case *adapterpb.CallToolEvent_Progress:
-			if req.OnProgress != nil {
-				req.OnProgress(e.Progress.GetDone(), e.Progress.GetTotal(), e.Progress.GetMessage())
-			}
-		case *adapterpb.CallToolEvent_Log:
-			s.env.Log.Debug("log of a call", "server", s.name, "call", req.ID, "logger", e.Log.GetLogger(), "data", string(e.Log.GetData()))
-		case *adapterpb.CallToolEvent_Result:
-			return &Answer{JSON: e.Result.GetResult(), IsError: e.Result.GetIsError()}, nil
-		case *adapterpb.CallToolEvent_InputRequired:
-			return &Answer{Input: &InputRequired{Requests: e.InputRequired.GetRequests(), State: e.InputRequired.GetRequestState()}}, nil
-		}
-	}
+	to(levels[rec.GetLevel()], rec.GetLogger(), rec.GetData())
+}
+
+// levels are MCP's names of the contract's levels (2025-11-25, server/utilities/
+// logging). One that is not known is info.
+var levels = map[adapterpb.LogRecord_Level]string{
+	adapterpb.LogRecord_LEVEL_UNSPECIFIED: "info",
+	adapterpb.LogRecord_LEVEL_DEBUG:       "debug",
+	adapterpb.LogRecord_LEVEL_INFO:        "info",
+	adapterpb.LogRecord_LEVEL_WARN:        "warning",
+	adapterpb.LogRecord_LEVEL_ERROR:       "error",
 }

@@ -55,7 +55,10 @@ func (p *fakeProcess) Pid() int                      { return 4711 }
 func (p *fakeProcess) Done() <-chan struct{}         { return p.done }
 func (p *fakeProcess) Tail() []string                { return nil }
 func (p *fakeProcess) Healthy(context.Context) error { return nil }
-func (p *fakeProcess) Kill()                         { p.end(launch.Exit{Reason: "signal: killed", Requested: true}) }
+func (p *fakeProcess) ServeHost(adapterpb.HostServer) (uint32, error) {
+	return 0, nil
+}
+func (p *fakeProcess) Kill() { p.end(launch.Exit{Reason: "signal: killed", Requested: true}) }
 
 func (p *fakeProcess) Exit() launch.Exit {
 	select {

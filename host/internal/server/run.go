@@ -33,6 +33,7 @@ type process interface {
 	Exit() launch.Exit
 	Tail() []string
 	Healthy(context.Context) error
+	ServeHost(adapterpb.HostServer) (uint32, error)
 	Stop(context.Context) error
 	Kill()
 }
@@ -64,14 +65,17 @@ type run struct {
 	calls int           // in flight
 	quiet chan struct{} // closed when there are none, if somebody waits for that
 
-	alive atomic.Bool // it has been heard of since the last health check
+	questions questions   // of its calls
+	alive     atomic.Bool // it has been heard of since the last health check
 
 	mu      sync.Mutex
 	first   bool // upstream has been told
 	health  *adapterpb.Health
 	version string
-	info    []byte // what the upstream said of itself
-	killed  string // why the host ended the process, if it did
+	info    []byte   // what the upstream said of itself
+	methods []string // that can be passed on, once met
+	met     bool     // there has been a snapshot
+	killed  string   // why the host ended the process, if it did
 }
 
 func newRun(s *Server, proc process, client adapterpb.AdapterClient, desc *describe.Description, log *log) *run {
@@ -152,7 +156,9 @@ func (r *run) note(ev *adapterpb.WatchEvent) {
 		info := e.Snapshot.GetServerInfo()
 		r.mu.Lock()
 		r.version, r.info = version(info), info
+		r.methods, r.met = e.Snapshot.GetForwardMethods(), true
 		r.mu.Unlock()
+		r.introduce()
 		r.setHealth(e.Snapshot.GetHealth())
 	case *adapterpb.WatchEvent_Health:
 		r.setHealth(e.Health)
@@ -161,6 +167,21 @@ func (r *run) note(ev *adapterpb.WatchEvent) {
 		case r.changed <- struct{}{}:
 		default:
 		}
+	case *adapterpb.WatchEvent_ForwardChanged:
+		if notified := r.server.env.Notified; notified != nil {
+			notified(r.server.name, e.ForwardChanged.GetNotification(), e.ForwardChanged.GetParams())
+		}
+	}
+}
+
+// introduce publishes what the upstream of a run that serves says of itself now.
+func (r *run) introduce() {
+	in := r.introduction()
+	s := r.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == r {
+		s.introduced = in
 	}
 }
 

@@ -6,6 +6,7 @@ package server
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -44,6 +45,10 @@ type Surroundings struct {
 	// tools. Both are called without locks held and must not block.
 	Changed func(name string, s Status)
 	Listed  func(name string)
+	// Notified is told of what upstreams announce about that which is only passed
+	// on to them: "notifications/resources/updated" with its params, nil when there
+	// are none. It is called without locks held and must not block.
+	Notified func(name, method string, params json.RawMessage)
 }
 
 // Status is a server's state at one moment.
@@ -77,10 +82,12 @@ type Server struct {
 	used    time.Time     // when something last needed the server
 	news    []Status      // changes that Changed has not been told of yet
 
-	secret    secrets // of the entry's values, once they were resolved
-	tools     []*catalog.Tool
-	listed    bool // tools is what the server said under these settings, if only in an earlier run
-	withdrawn withdrawals
+	secret secrets // of the entry's values, once they were resolved
+	tools  []*catalog.Tool
+	listed bool // tools is what the server said under these settings, if only in an earlier run
+	// introduced is what the upstream said of itself under these settings, likewise.
+	introduced *Introduction
+	withdrawn  withdrawals
 
 	telling sync.Mutex // held while Changed is called, so that changes arrive in order
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +74,7 @@ func (s *Server) settleLocked(st *start, r *run, tools []*catalog.Tool, fail *Fa
 		s.onLocked(startFailed, fail)
 	} else {
 		s.run, s.used = r, time.Now()
+		s.introduced = r.introduction()
 		s.own.Store(int64(r.desc.DefaultTimeout))
 		listed = s.adoptLocked(tools)
 		s.onLocked(cameUp, nil)
@@ -234,10 +236,15 @@ func (r *run) open(ctx context.Context, config []byte) ([]*catalog.Tool, *Failur
 	if err := r.proc.Healthy(ctx); err != nil {
 		return nil, AsFailure(err)
 	}
-	_, err := r.client.Configure(ctx, &adapterpb.ConfigureRequest{
-		Server: r.server.name, Config: config, HostVersion: r.server.env.Version,
-	})
-	if err != nil {
+	req := &adapterpb.ConfigureRequest{Server: r.server.name, Config: config, HostVersion: r.server.env.Version}
+	if slices.Contains(r.desc.Features, featureAsk) {
+		id, err := r.proc.ServeHost(&hostService{questions: &r.questions})
+		if err != nil {
+			return nil, AsFailure(err)
+		}
+		req.HostService, req.HostFeatures = id, []string{featureAsk}
+	}
+	if _, err := r.client.Configure(ctx, req); err != nil {
 		f := r.fail(ctx, err, false)
 		// The adapter knows no others: what it calls arguments here is its
 		// configuration.

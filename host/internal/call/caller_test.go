@@ -1,0 +1,226 @@
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/server"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// What comes with a call beside its arguments reaches the adapter as it is.
+func TestWhatComesWithACall(t *testing.T) {
+	var got *server.Request
+	p := newPeer(func(_ context.Context, _ int, req *server.Request) (*server.Answer, error) {
+		got = req
+		req.OnLog("warning", "l", json.RawMessage(`{"n":1.0}`))
+		return answer(`{}`), nil
+	})
+	var logged string
+	_, err := pipeline(p, plain).Do(t.Context(), Request{
+		Tool: "s/t", Meta: json.RawMessage(`{"traceparent": 1.0}`), InputResponses: json.RawMessage(` {"q":{}}`), RequestState: "s",
+		OnLog: func(level, logger string, data json.RawMessage) { logged = level + " " + logger + " " + string(data) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got.Meta) != `{"traceparent": 1.0}` || string(got.InputResponses) != ` {"q":{}}` || got.RequestState != "s" || got.Ask != nil {
+		t.Errorf("the adapter got %+v", got)
+	}
+	if logged != `warning l {"n":1.0}` {
+		t.Errorf("logged %q", logged)
+	}
+}
+
+func TestWhatComesWithACallMustBeObjects(t *testing.T) {
+	p := newPeer(nil)
+	for _, raw := range []string{`[]`, `{`, `7`, ``, ` `} {
+		for what, req := range map[string]Request{
+			"meta":      {Tool: "s/t", Meta: json.RawMessage(raw)},
+			"responses": {Tool: "s/t", InputResponses: json.RawMessage(raw)},
+		} {
+			_, err := pipeline(p, plain).Do(t.Context(), req)
+			if f := err.(*Failure); f.Class != failure.InvalidArguments || f.Delivery != failure.NotSent {
+				t.Errorf("%s %q: %+v", what, raw, f)
+			}
+		}
+	}
+}
+
+// Who accepts a question gets it, and it is no result that a schema could refuse.
+func TestAcceptedInput(t *testing.T) {
+	p := newPeer(func(context.Context, int, *server.Request) (*server.Answer, error) {
+		return &server.Answer{Input: &server.InputRequired{Requests: []byte(`{"q":{}}`), State: "s"}}, nil
+	})
+	p.set.ValidateResults = "strict"
+	res, err := pipeline(p, `{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}`).Do(t.Context(), Request{Tool: "s/t", AcceptInput: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Input == nil || string(res.Input.Requests) != `{"q":{}}` || res.Input.State != "s" || res.JSON != nil || res.Notices != nil {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestDeferredToolByBridge(t *testing.T) {
+	p := newPeer(func(context.Context, int, *server.Request) (*server.Answer, error) { return answer(`{}`), nil })
+	p.set.Rules = exposure.Rules{Default: exposure.Deferred}
+	for via, ok := range map[exposure.Via]bool{"": false, exposure.ByName: false, exposure.ByBridge: true} {
+		if _, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Caller: exposure.Model, Via: via}); (err == nil) != ok {
+			t.Errorf("via %q: %v", via, err)
+		}
+	}
+}
+
+// An open question suspends timeout, not max_timeout.
+func TestDeadlineRestsDuringQuestions(t *testing.T) {
+	for name, test := range map[string]struct {
+		answers time.Duration
+		fails   string
+	}{
+		"a person takes their time":      {answers: 4 * time.Minute},
+		"and has at most the whole call": {answers: 6 * time.Minute, fails: "max_timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer(func(ctx context.Context, _ int, req *server.Request) (*server.Answer, error) {
+					time.Sleep(20 * time.Second)
+					if _, err := req.Ask(ctx, "elicitation/create", nil); err != nil {
+						return nil, failing(failure.Canceled, failure.DeliveryUnknown, 0)
+					}
+					req.OnProgress(1, 2, "")
+					time.Sleep(20 * time.Second) // the timeout runs anew
+					return answer(`{}`), ctx.Err()
+				})
+				_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Retry: RetryNever, Ask: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+					select {
+					case <-time.After(test.answers):
+						return json.RawMessage(`{}`), nil
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				}})
+				if test.fails == "" {
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				if f, ok := err.(*Failure); !ok || f.Class != failure.Timeout {
+					t.Errorf("%v, want the end by %s", err, test.fails)
+				}
+			})
+		})
+	}
+}
+
+// After a question the silence of the server counts again.
+func TestDeadlineAfterAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(func(ctx context.Context, _ int, req *server.Request) (*server.Answer, error) {
+			_, _ = req.Ask(ctx, "roots/list", nil)
+			<-ctx.Done()
+			return nil, failing(failure.Canceled, failure.DeliveryUnknown, 0)
+		})
+		begun := time.Now()
+		_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Retry: RetryNever, Ask: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			time.Sleep(time.Minute)
+			return json.RawMessage(`{}`), nil
+		}})
+		if f := err.(*Failure); f.Class != failure.Timeout || time.Since(begun) != 90*time.Second {
+			t.Errorf("%v after %s", f, time.Since(begun))
+		}
+	})
+}
+
+func forwarder(p *peer) *Pipeline {
+	q := pipeline(p, plain)
+	q.Server = func(name string) (Server, error) {
+		if name != "s" {
+			return nil, &server.Failure{Failure: *failure.New(failure.NotFound, failure.NotSent, "no server is called %s", name)}
+		}
+		return p, nil
+	}
+	return q
+}
+
+func TestForward(t *testing.T) {
+	p := newPeer(nil)
+	p.forward = func(_ context.Context, _ int, q *server.Passage) ([]byte, error) {
+		q.OnProgress(1, 2, "half")
+		return []byte(q.Method + string(q.Params)), nil
+	}
+	var progress Progress
+	raw, err := forwarder(p).Forward(t.Context(), ForwardRequest{
+		Server: "s", Method: "resources/read", Params: json.RawMessage(`{"uri": 1.0}`),
+		OnProgress: func(q Progress) { progress = q },
+	})
+	if err != nil || string(raw) != `resources/read{"uri": 1.0}` || p.starts != 1 || p.left != 1 {
+		t.Errorf("%s %v, %d starts, %d left", raw, err, p.starts, p.left)
+	}
+	if progress != (Progress{1, 2, "half"}) {
+		t.Errorf("progress %+v", progress)
+	}
+	_, err = forwarder(p).Forward(t.Context(), ForwardRequest{Server: "x", Method: "prompts/list"})
+	if f := err.(*Failure); f.Class != failure.NotFound || f.Server != "x" || f.Tool != "" {
+		t.Errorf("%+v", f)
+	}
+	if _, err = forwarder(p).Forward(t.Context(), ForwardRequest{Server: "s", Params: json.RawMessage(`[`)}); err.(*Failure).Class != failure.InvalidArguments {
+		t.Errorf("%v", err)
+	}
+}
+
+// A request that is only passed on is repeated where it cannot have been sent,
+// and nowhere else.
+func TestForwardIsRepeated(t *testing.T) {
+	for _, test := range []struct {
+		class    failure.Class
+		delivery failure.Delivery
+		mode     Retry
+		attempts int
+	}{
+		{failure.ConnectionRefused, failure.NotSent, RetrySafe, 2},
+		{failure.ConnectionRefused, failure.NotSent, RetryNever, 1},
+		{failure.ConnectionRefused, failure.DeliveryUnknown, RetryAlways, 1},
+		{failure.RateLimited, failure.Answered, RetrySafe, 1},
+		{failure.NotFound, failure.NotSent, RetryAlways, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer(nil)
+			p.set = config.Server{Name: "s", Retry: string(test.mode)}
+			p.forward = func(context.Context, int, *server.Passage) ([]byte, error) {
+				return nil, failing(test.class, test.delivery, 0)
+			}
+			_, err := forwarder(p).Forward(t.Context(), ForwardRequest{Server: "s", Method: "prompts/get"})
+			if f := err.(*Failure); f.Class != test.class || f.Attempts != test.attempts || p.dos != test.attempts {
+				t.Errorf("%+v: %v, %d attempts of %d", test, f, f.Attempts, p.dos)
+			}
+		})
+	}
+}
+
+func TestForwardEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(nil)
+		p.forward = func(ctx context.Context, _ int, _ *server.Passage) ([]byte, error) {
+			<-ctx.Done()
+			return nil, failing(failure.Canceled, failure.DeliveryUnknown, 0)
+		}
+		_, err := forwarder(p).Forward(t.Context(), ForwardRequest{Server: "s", Method: "prompts/get", Timeout: time.Second})
+		if f := err.(*Failure); f.Class != failure.Timeout {
+			t.Error(f)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = forwarder(p).Forward(ctx, ForwardRequest{Server: "s", Method: "prompts/get"})
+		if f, ok := errors.AsType[*Failure](err); !ok || f.Class != failure.Canceled {
+			t.Error(err)
+		}
+	})
+}
