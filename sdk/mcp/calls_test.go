@@ -16,8 +16,13 @@ import (
 
 // What the server asks is answered at once, in the middle of its call.
 func TestServerRequests(t *testing.T) {
-	for _, faults := range []string{"", "modern"} {
-		c := connect(t, faults)
+	for name, connect := range map[string]func() *Client{
+		"stdio":        func() *Client { return connect(t, "") },
+		"stdio modern": func() *Client { return connect(t, "modern") },
+		"http":         func() *Client { return dial(t, Endpoint{URL: serve(t, "").url}, Options{}) },
+		"http, no GET": func() *Client { return dial(t, Endpoint{URL: serve(t, "get405,nosession").url}, Options{}) },
+	} {
+		c := connect()
 		for tool, want := range map[string]string{
 			"a_ping":     "client result: {}",
 			"a_sameid":   "client result: {}",
@@ -28,7 +33,7 @@ func TestServerRequests(t *testing.T) {
 			"a_unknown":  `client error: {"code":-32601`,
 		} {
 			if got := said(t, callTool(t, c, tool, "{}")); !strings.HasPrefix(got, want) {
-				t.Errorf("%s: the server got %q, want %q", tool, got, want)
+				t.Errorf("%s: %s: the server got %q, want %q", name, tool, got, want)
 			}
 		}
 	}

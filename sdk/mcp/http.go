@@ -239,8 +239,9 @@ func (l *httpLink) close(ctx context.Context) error {
 	case <-l.gone:
 		return nil
 	case <-ctx.Done():
-		l.hasten()
+	case <-time.After(goodbyeLimit + byeTimeout + time.Second):
 	}
+	l.hasten()
 	select {
 	case <-l.gone:
 	case <-time.After(time.Second): // what goes on, if so, is the caller's own OnRequest

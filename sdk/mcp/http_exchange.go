@@ -94,7 +94,6 @@ func (x *exchange) enter() http.Header {
 	case x.r.opening == modernVersion:
 		version, x.modern = modernVersion, true
 	case x.r.opening != "":
-		version = ""
 		l.fresh = &visit{}
 		x.visit = l.fresh
 	default:
@@ -102,6 +101,7 @@ func (x *exchange) enter() http.Header {
 		x.visit = l.visit
 	}
 	if x.visit != nil {
+		version = x.visit.version // "" before initialize has settled it
 		x.visit.calls++
 	}
 	l.mu.Unlock()
