@@ -130,6 +130,18 @@ var allowed = map[string]map[string]string{
 	"host/internal/exposure": {
 		"host/internal/name": "patterns match names",
 	},
+	"host/internal/front/guard": {
+		"host/internal/exposure": "a principal has a ceiling",
+		"host/internal/name":     "grants are globs of names",
+	},
+	"host/internal/front/guard/oidc": {
+		"host/internal/front/guard": "it is an Authenticator, and says whose a token is",
+	},
+	"host/internal/front/guard/tokenfile": {
+		"host/internal/exposure":    "a token has a ceiling",
+		"host/internal/front/guard": "it is an Authenticator, and says whose a token is",
+		"host/internal/name":        "near misses of keys",
+	},
 	"host/internal/hub": {
 		"host/internal/catalog":  "it merges the catalogs of all servers",
 		"host/internal/config":   "which servers there are",
@@ -208,9 +220,10 @@ var restricted = map[string]struct {
 	"github.com/santhosh-tekuri/jsonschema": {
 		[]string{"host/internal/schema"}, "schemas of strangers are compiled within bounds, in one place",
 	},
-	"github.com/BurntSushi/toml":   {[]string{"host/internal/config"}, "mcp.toml is read in one place"},
+	"github.com/BurntSushi/toml":   {[]string{"host/internal/config", "host/internal/front/guard/tokenfile"}, "mcp.toml is read in one place; a file of tokens is no mcp.toml"},
 	"github.com/spf13/cobra":       {[]string{"host/internal/cli/..."}, "commands are the CLI's"},
 	"golang.org/x/term":            {[]string{"host/internal/cli/..."}, "only the CLI knows of terminals"},
+	"github.com/go-jose/go-jose":   {[]string{"host/internal/front/guard/oidc"}, "tokens of issuers are verified in one place"},
 	"github.com/fsnotify/fsnotify": {[]string{"host/internal/reload"}, "what it leaves open about directories and links is closed in one place"},
 	"github.com/kljensen/snowball": {[]string{"host/internal/search"}, "words are stemmed where they are compared"},
 	"github.com/adrg/xdg":          {[]string{"host", "host/internal/cli/..."}, "directories are decided at the edge and handed in"},

@@ -1,0 +1,89 @@
+package guard
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// bodyTime is how long a whole request body may take. The most bytes that are
+	// allowed by default come through 0.6 Mbit/s in it.
+	bodyTime = 60 * time.Second
+	// refusedBodyTime is the same for a request that is refused: nobody reads it.
+	refusedBodyTime = 2 * time.Second
+	// writeTime is how long one write may wait for a client that does not read. A
+	// stream as a whole has no limit.
+	writeTime = 30 * time.Second
+)
+
+// deadlines keeps a client that stalls from holding on to the process: its body has
+// to arrive in time, and every write of the answer to be taken. They replace the
+// server's ReadTimeout and WriteTimeout, which would end streams.
+func (g *Guard) deadlines(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, func()) {
+	control := http.NewResponseController(w)
+	// Errors mean a writer without a connection, as in tests: nothing to bound.
+	_ = control.SetWriteDeadline(time.Now().Add(writeTime))
+	if r.Body != nil && r.Body != http.NoBody {
+		_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+		r.Body = &timedBody{r.Body, control}
+	}
+	return &timedWriter{w, control}, func() {
+		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // for what net/http has buffered
+	}
+}
+
+// timedBody lifts the deadline once the body is there: net/http goes on reading,
+// to notice that the client has gone.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// timedWriter gives each write its time.
+type timedWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (w *timedWriter) Write(p []byte) (int, error) {
+	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime))
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush is what streams have each event sent with.
+func (w *timedWriter) Flush() { _ = w.FlushError() }
+
+// FlushError is what http.ResponseController calls.
+func (w *timedWriter) FlushError() error {
+	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime))
+	return w.control.Flush()
+}
+
+// Unwrap leads http.ResponseController to the connection.
+func (w *timedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// countedBody tells once that a body was larger than allowed. The handler gets the
+// *http.MaxBytesError and answers.
+type countedBody struct {
+	io.ReadCloser
+	tooLarge func()
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if _, over := errors.AsType[*http.MaxBytesError](err); over && b.tooLarge != nil {
+		b.tooLarge()
+		b.tooLarge = nil
+	}
+	return n, err
+}
