@@ -24,8 +24,9 @@ func Versions() []string { return append([]string{modernVersion}, legacyVersions
 // handshake finds out the server's era (2026-07-28, stdio, Backward
 // Compatibility): a DiscoverResult or UnsupportedProtocolVersionError means
 // modern; any other answer, or none within the probe's own time, means
-// initialize. A server that refuses initialize without having answered a probe is
-// asked once more: it was too slow for the probe, or is remembered wrongly.
+// initialize. A server that refuses initialize, or answers it with a modern
+// version, without having answered a probe is asked once more: it was too slow for
+// the probe, or is remembered wrongly.
 func (c *Client) handshake(ctx context.Context, probe bool) *failure.Failure {
 	answered := false
 	if probe {
@@ -36,7 +37,7 @@ func (c *Client) handshake(ctx context.Context, probe bool) *failure.Failure {
 		answered = era == eraLegacy
 	}
 	f := c.initialize(ctx)
-	if f != nil && f.UpstreamCode != 0 && !answered {
+	if f != nil && f.Delivery == failure.Answered && !answered {
 		// By now the server is up.
 		if era, again := c.discover(ctx, max(c.opt.ProbeTimeout, defaultProbeTimeout)); era == eraModern && again == nil {
 			return nil
@@ -130,11 +131,14 @@ func (c *Client) initialize(ctx context.Context) *failure.Failure {
 	}
 	spoken := member(raw, "protocolVersion")
 	version, ok := text(spoken)
-	if !ok || !slices.Contains(legacyVersions, version) {
+	if !ok {
+		version = string(spoken)
+	}
+	if !slices.Contains(legacyVersions, version) {
 		if spoken == nil {
 			return invalidAnswer("the server's answer to initialize names no protocol version")
 		}
-		return versionFailure(strings.Trim(quote(spoken), `"`))
+		return versionFailure(quote([]byte(version)))
 	}
 	server := ServerInfo{ProtocolVersion: version}
 	server.describe(raw, member(raw, "serverInfo"))

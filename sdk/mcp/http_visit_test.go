@@ -60,3 +60,31 @@ func TestStreamIsOpenAfterDial(t *testing.T) {
 		})
 	}
 }
+
+// A modern server that was too slow for the probe, and answers initialize with what
+// it speaks, is asked again.
+func TestModernServerTooSlowForTheProbe(t *testing.T) {
+	var probes atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		answer := `"result":{"protocolVersion":"2026-07-28","serverInfo":{"name":"n","version":"1"},"capabilities":{}}`
+		if m.Method == "server/discover" {
+			if probes.Add(1) == 1 {
+				<-r.Context().Done()
+				return
+			}
+			answer = `"result":{"supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)
+	}))
+	defer server.Close()
+	c := dial(t, Endpoint{URL: server.URL}, Options{ProbeTimeout: 20 * time.Millisecond})
+	if !c.Server().Modern || probes.Load() != 2 {
+		t.Errorf("server %+v after %d probes", c.Server(), probes.Load())
+	}
+}
