@@ -99,7 +99,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/configedit":   "config import adds to mcp.toml",
 		"host/internal/cli/argument": "key=value becomes JSON arguments",
 		"host/internal/cli/content":  "results are printed as text",
-		"host/internal/cli/rawjson":  "the --json envelope",
+		"host/internal/rawjson":      "the --json envelope",
 		"host/internal/cli/terminal": "colour, width and the spinner",
 		"host/internal/config":       "config show and config schema print what the loader knows",
 		"host/internal/layer":        "where configuration is looked for, and what trust is about",
@@ -108,11 +108,10 @@ var allowed = map[string]map[string]string{
 		"sdk/failure":                "exit codes follow from classes",
 	},
 	"host/internal/cli/argument": {
-		"host/internal/cli/rawjson": "arguments are written, not encoded",
-		"sdk/failure":               "a bad argument has a problem with a pointer",
+		"host/internal/rawjson": "arguments are written, not encoded",
+		"sdk/failure":           "a bad argument has a problem with a pointer",
 	},
 	"host/internal/cli/content":  {},
-	"host/internal/cli/rawjson":  {},
 	"host/internal/cli/terminal": {},
 	"host/internal/config": {
 		"host/internal/exposure": "exposure words and patterns are parsed as they are read",
@@ -165,7 +164,8 @@ var allowed = map[string]map[string]string{
 		"sdk/failure":        "a plugin that is missing is a failure",
 		"sdk/launch":         "describing means running it",
 	},
-	"host/internal/reload": {},
+	"host/internal/rawjson": {},
+	"host/internal/reload":  {},
 	"host/internal/schema": {
 		"host/internal/name": "near misses of a property's name",
 		"sdk/failure":        "what breaks a rule is a failure.Problem",

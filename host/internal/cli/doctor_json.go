@@ -2,7 +2,7 @@ package cli
 
 import (
 	"github.com/collet-dev/collet/host"
-	"github.com/collet-dev/collet/host/internal/cli/rawjson"
+	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
 // diagnosisJSON is the one object that doctor --json prints (docs/cli.md). What is

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"github.com/collet-dev/collet/host"
-	"github.com/collet-dev/collet/host/internal/cli/rawjson"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
 // envelope is the --json answer of a call, and of every command that fails:

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collet-dev/collet/host"
-	"github.com/collet-dev/collet/host/internal/cli/rawjson"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
 	"github.com/collet-dev/collet/host/internal/logfile"
 	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
 func newCmdServers(f *Factory) *cobra.Command {

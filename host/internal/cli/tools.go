@@ -5,7 +5,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host"
-	"github.com/collet-dev/collet/host/internal/cli/rawjson"
+	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
 func newCmdTools(f *Factory) *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collet-dev/collet/host"
-	"github.com/collet-dev/collet/host/internal/cli/rawjson"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
 // listWait is how long a list waits for servers that are still starting: as long

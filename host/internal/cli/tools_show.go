@@ -10,8 +10,8 @@ import (
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/argument"
-	"github.com/collet-dev/collet/host/internal/cli/rawjson"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
 type toolsShowOptions struct {

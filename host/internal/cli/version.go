@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/collet-dev/collet/host/internal/cli/rawjson"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
 type versionOptions struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/collet-dev/collet/host/internal/cli/rawjson"
+	"github.com/collet-dev/collet/host/internal/rawjson"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
