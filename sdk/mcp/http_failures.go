@@ -283,7 +283,7 @@ const maxRetryAfter = 24 * time.Hour
 // 10.2.3). 0 is none.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
-	if s, err := strconv.ParseUint(value, 10, 31); err == nil {
+	if s, err := strconv.ParseUint(value, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
 		return min(max(time.Duration(s)*time.Second, time.Millisecond), maxRetryAfter)
 	}
 	at, err := http.ParseTime(value)

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/collet-dev/collet/sdk/failure"
@@ -126,6 +128,60 @@ func TestSubscriptionIsNoCall(t *testing.T) {
 	c, p := transports["stdio"](t, "modern,errnoid", make(changes, 16).option())
 	eventually(t, func() bool { return p.count(t, "subscriptions/listen") == 1 }, "nothing was subscribed to")
 	wantFailure(t, callFails(t, c, "echo", "{}"), failure.ServerError, failure.Answered, "Parse error")
+}
+
+// unreachable is a link to a server that refuses every subscription.
+type unreachable struct {
+	link
+	asked   []time.Time
+	refusal func(n int) *failure.Failure
+}
+
+func (u *unreachable) do(_ context.Context, r request) (json.RawMessage, *failure.Failure) {
+	u.asked = append(u.asked, time.Now())
+	if len(u.asked) == 1 {
+		r.acknowledged(json.RawMessage(`{"notifications":{"toolsListChanged":true}}`))
+	}
+	return nil, u.refusal(len(u.asked))
+}
+
+// A server that stays away is asked less and less often, and one that says when is
+// asked then.
+func TestSubscriptionBackoff(t *testing.T) {
+	gone := func(int) *failure.Failure {
+		return failure.New(failure.ConnectionRefused, failure.NotSent, "away")
+	}
+	for name, test := range map[string]struct {
+		link unreachable
+		want []time.Duration // pauses, +-20 %
+	}{
+		"away": {unreachable{refusal: gone}, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60}},
+		"busy": {unreachable{refusal: func(int) *failure.Failure {
+			f := failure.New(failure.RateLimited, failure.Answered, "busy")
+			f.RetryAfter = 30 * time.Second
+			return f
+		}}, []time.Duration{30, 30, 30}},
+		"refused once it was known": {unreachable{refusal: func(int) *failure.Failure {
+			return failure.New(failure.AuthFailure, failure.Answered, "expired")
+		}}, []time.Duration{1, 2, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(Options{}.withDefaults())
+				c.session = newSession(nil, c.opt.Log, nil)
+				c.link = &test.link
+				c.work.Go(func() { c.listen([]byte(`"toolsListChanged":true`)) })
+				time.Sleep(time.Hour)
+				c.stop()
+				c.work.Wait()
+				for i, want := range test.want {
+					if got := test.link.asked[i+1].Sub(test.link.asked[i]); got < want*time.Second*8/10 || got > want*time.Second*12/10 {
+						t.Errorf("pause %d: %s, want about %d s", i, got, want)
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestFreshness(t *testing.T) {
