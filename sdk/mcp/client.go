@@ -282,7 +282,7 @@ func (c *Client) do(ctx context.Context, r request) (json.RawMessage, *failure.F
 	// 2026-07-28: absent is complete, and an unknown value is an invalid result.
 	if kind := member(raw, "resultType"); kind != nil {
 		if s, _ := text(kind); s != "complete" && s != "input_required" {
-			return nil, invalidAnswer("the server's result has the unknown resultType %s", quote(kind))
+			return nil, invalidAnswer("the server's result has the unknown resultType %s", spell(kind))
 		}
 	}
 	return raw, nil

@@ -100,6 +100,15 @@ func (d *decoder) line(l line) error {
 // end takes the end of input: what is incomplete then stays so.
 func (d *decoder) end() { d.dropPartial() }
 
+// cut takes the end of a process's output. What it began to say answers nothing:
+// its request fails with all others, by how the process ended.
+func (d *decoder) cut() {
+	if d.partial != nil {
+		d.skip(d.partial)
+		d.partial = nil
+	}
+}
+
 // documents handles the documents of one line, or of several once they are
 // complete.
 func (d *decoder) documents(b []byte) error {
@@ -252,6 +261,14 @@ func quote(b []byte) string {
 		return strconv.Quote(string(b))
 	}
 	return strconv.Quote(string(b[:junkShown])) + "..."
+}
+
+// spell shows a JSON value of a stranger like quote, a string as the text it is.
+func spell(value []byte) string {
+	if s, ok := text(value); ok {
+		return quote([]byte(s))
+	}
+	return quote(value)
 }
 
 func isContentLength(b []byte) bool {

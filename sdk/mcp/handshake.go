@@ -105,7 +105,7 @@ func (c *Client) discovered(ctx context.Context, raw json.RawMessage, versions [
 	case len(spoken) == 0, slices.ContainsFunc(spoken, func(v string) bool { return slices.Contains(legacyVersions, v) }):
 		return eraLegacy, nil
 	default:
-		return eraModern, versionFailure(strings.Join(spoken, ", "))
+		return eraModern, versionFailure(quote([]byte(strings.Join(spoken, ", "))))
 	}
 	server := ServerInfo{ProtocolVersion: modernVersion, Modern: true}
 	server.describe(raw, member(member(raw, "_meta"), metaPrefix+"serverInfo"))
@@ -127,18 +127,18 @@ func (c *Client) initialize(ctx context.Context) *failure.Failure {
 		},
 	})
 	if f != nil {
+		if f.Class == failure.ServerError {
+			f.Message = "the server refused to initialize: " + f.Message
+		}
 		return f
 	}
 	spoken := member(raw, "protocolVersion")
 	version, ok := text(spoken)
-	if !ok {
-		version = string(spoken)
-	}
-	if !slices.Contains(legacyVersions, version) {
+	if !ok || !slices.Contains(legacyVersions, version) {
 		if spoken == nil {
 			return invalidAnswer("the server's answer to initialize names no protocol version")
 		}
-		return versionFailure(quote([]byte(version)))
+		return versionFailure(spell(spoken))
 	}
 	server := ServerInfo{ProtocolVersion: version}
 	server.describe(raw, member(raw, "serverInfo"))

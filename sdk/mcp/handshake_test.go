@@ -74,10 +74,10 @@ func TestStartFails(t *testing.T) {
 		parts    []string
 	}{
 		{"version-future", failure.InvalidResult, failure.Answered, []string{"2027-01-01", "2026-07-28", "2024-11-05"}},
-		{"version-bad", failure.InvalidResult, failure.Answered, []string{"latest", "2025-11-25"}},
+		{"version-bad", failure.InvalidResult, failure.Answered, []string{`version "latest"; this`, "2025-11-25"}},
 		{"version-number", failure.InvalidResult, failure.Answered, []string{"20250618", "2025-11-25"}},
 		{"discover-future", failure.InvalidResult, failure.Answered, []string{"2099-01-01", "2099-02-01", "2026-07-28"}},
-		{"init-error", failure.ServerError, failure.Answered, []string{"no licence"}},
+		{"init-error", failure.ServerError, failure.Answered, []string{"refused to initialize: no licence"}},
 		{"discover-refused", failure.InvalidResult, failure.Answered, []string{"2099-01-01", "2026-07-28"}},
 		{"crash-init", failure.ConnectionRefused, failure.NotSent, []string{"exit status 1", "NASTY_API_KEY"}},
 		{"exit0", failure.ConnectionRefused, failure.NotSent, []string{"exit status 0"}},

@@ -155,7 +155,7 @@ func (p *process) read() {
 	for {
 		l, err := r.next()
 		if err != nil {
-			p.decoder.end()
+			p.decoder.cut()
 			return
 		}
 		if err := p.decoder.line(l); err != nil {
