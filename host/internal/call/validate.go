@@ -37,6 +37,7 @@ func (p *Pipeline) checkArguments(_ context.Context, w *work) *Failure {
 		return f
 	}
 	problems := w.tool.Input().Validate(w.req.Arguments)
+	problems = append(problems, doubled(w.req.Arguments)...)
 	if len(problems) == 0 {
 		return nil
 	}
@@ -66,6 +67,9 @@ func (p *Pipeline) checkResult(_ context.Context, w *work) *Failure {
 	var problems []failure.Problem
 	if sc := gjson.GetBytes(w.answer.JSON, "structuredContent"); sc.Exists() {
 		problems = out.Validate([]byte(sc.Raw))
+		if len(problems) == 0 && json.Valid([]byte(sc.Raw)) { // unchecked schemas say nothing of that
+			problems = doubled([]byte(sc.Raw))
+		}
 	} else {
 		problems = []failure.Problem{{Rule: "structuredContent", Message: "the tool declares an output schema, but the result has no structuredContent"}}
 	}
@@ -80,6 +84,15 @@ func (p *Pipeline) checkResult(_ context.Context, w *work) *Failure {
 	f := refused(failure.InvalidResult, "%s", text)
 	f.Delivery, f.Origin, f.Problems = failure.Answered, failure.OriginUpstream, problems
 	return f
+}
+
+// doubled is the problem of a member that an object has twice, if one has.
+func doubled(text []byte) []failure.Problem {
+	path, found := twice(text)
+	if !found {
+		return nil
+	}
+	return []failure.Problem{{Path: path, Rule: "repeated", Message: "is there twice"}}
 }
 
 // maxSpoken bounds how many problems a message spells out; the rest is in
