@@ -10,14 +10,18 @@ import (
 )
 
 // Main is the whole program: it runs the process's command line on its streams
-// and returns the exit code. The first Ctrl-C cancels what is going on, so that
+// and returns the exit code. The first Ctrl-C, or the end of the terminal, cancels what is going on, so that
 // servers are stopped; the second kills at once.
 func Main(version string) int {
 	// Listening for SIGPIPE turns a closed stdout into a write error instead of a
 	// sudden death. Ignoring it would be inherited by every server.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // else nohup has it outlive its terminal
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	f := New(terminal.System(os.Getenv), os.Getenv, version)

@@ -33,7 +33,7 @@ type toolsCallOptions struct {
 	HasArgs bool
 	JSON    bool
 	Query   string
-	Timeout time.Duration
+	Timeout time.Duration // 0: the server's
 	Retry   string
 	Yes     bool
 	SaveDir string
@@ -80,6 +80,9 @@ the same and the exit code is 1.`,
 				if f := cmd.Flags().Lookup(flag); f.Changed && f.Value.String() == "" {
 					return usagef("--%s: nothing follows it", flag)
 				}
+			}
+			if cmd.Flags().Changed("timeout") && opts.Timeout <= 0 {
+				return usagef("--timeout %s: it has to be longer than nothing", opts.Timeout)
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -147,8 +150,6 @@ func (opts *toolsCallOptions) check() error {
 		return usagef("--args and key=value exclude each other: %q", opts.Words[0])
 	case opts.JSON && opts.Query != "":
 		return usagef("--json and -q exclude each other: -q reads the result, which --json wraps")
-	case opts.Timeout < 0:
-		return usagef("--timeout %s: it has to be longer than nothing", opts.Timeout)
 	case opts.Retry != "" && !slices.Contains([]string{"safe", "always", "never"}, opts.Retry):
 		return usagef("--retry %s: it is one of safe, always, never", opts.Retry)
 	}
@@ -211,7 +212,8 @@ func (opts *toolsCallOptions) readWhole(in io.Reader) (json.RawMessage, error) {
 			return nil, usagef("--args: %v", err)
 		}
 	}
-	text = bytes.TrimSpace(text)
+	// Editors and PowerShell begin a file with a byte order mark (RFC 8259, 8.1: it may be ignored).
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
 	switch {
 	case len(text) == 0:
 		return nil, usagef("--args %q: nothing is there; without arguments a tool takes {}", opts.Args)

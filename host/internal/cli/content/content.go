@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -61,11 +62,11 @@ func Empty(result json.RawMessage) (empty bool, kind string) {
 // returns one line for each.
 func Save(result json.RawMessage, files *Files) (lines []string, err error) {
 	for _, b := range gjson.GetBytes(result, "content").Array() {
-		kind, mime, data, ok := binary(b)
+		label, mime, data, ok := binary(b)
 		if !ok {
 			continue
 		}
-		line, saveErr := describe(kind, mime, data, files)
+		line, saveErr := describe(label, mime, data, files)
 		if saveErr != nil && err == nil {
 			err = saveErr
 		}
@@ -79,8 +80,8 @@ func block(b gjson.Result, files *Files) (string, error) {
 	if b.Type == gjson.String {
 		return b.String(), nil
 	}
-	if kind, mime, data, ok := binary(b); ok {
-		return describe(kind, mime, data, files)
+	if label, mime, data, ok := binary(b); ok {
+		return describe(label, mime, data, files)
 	}
 	switch kind := b.Get("type").String(); kind {
 	case "text":
@@ -103,24 +104,26 @@ func block(b gjson.Result, files *Files) (string, error) {
 	}
 }
 
-// binary finds the base64 text of an image, audio or blob block.
-func binary(b gjson.Result) (kind, mime string, data gjson.Result, ok bool) {
-	switch kind = b.Get("type").String(); kind {
+// binary finds the base64 text of an image, audio or blob block. The label says
+// what it is: its kind, a resource's URI, its media type.
+func binary(b gjson.Result) (label, mime string, data gjson.Result, ok bool) {
+	switch kind := b.Get("type").String(); kind {
 	case "image", "audio":
-		return kind, b.Get("mimeType").String(), b.Get("data"), true
+		mime, data, ok = b.Get("mimeType").String(), b.Get("data"), true
+		label = joined(kind, mime)
 	case "resource":
-		data = b.Get("resource.blob")
-		return kind, b.Get("resource.mimeType").String(), data, data.Type == gjson.String
+		mime, data = b.Get("resource.mimeType").String(), b.Get("resource.blob")
+		label, ok = joined(kind, b.Get("resource.uri").String(), mime), data.Type == gjson.String
 	}
-	return "", "", gjson.Result{}, false
+	return label, mime, data, ok
+}
+
+func joined(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
 // describe is the one line for a binary block: "[image image/png 1234 bytes]".
-func describe(kind, mime string, data gjson.Result, files *Files) (string, error) {
-	label := kind
-	if mime != "" {
-		label += " " + mime
-	}
+func describe(label, mime string, data gjson.Result, files *Files) (string, error) {
 	content, err := base64.StdEncoding.DecodeString(data.String())
 	if err != nil {
 		return fmt.Sprintf("[%s left out: its data is not base64]", label), nil

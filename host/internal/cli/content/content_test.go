@@ -16,7 +16,7 @@ func TestPrint(t *testing.T) {
 		{"link", `{"content":[{"type":"resource_link","name":"n","uri":"x://y"}]}`, "n x://y\n"},
 		{"link without a name", `{"content":[{"type":"resource_link","uri":"x://y"}]}`, "x://y\n"},
 		{"embedded text", `{"content":[{"type":"resource","resource":{"uri":"x://y","text":"inside"}}]}`, "inside\n"},
-		{"embedded blob", `{"content":[{"type":"resource","resource":{"uri":"x://y","blob":"AAEC"}}]}`, "[resource 3 bytes]\n"},
+		{"embedded blob", `{"content":[{"type":"resource","resource":{"uri":"x://y","blob":"AAEC"}}]}`, "[resource x://y 3 bytes]\n"},
 		{"embedded nothing", `{"content":[{"type":"resource","resource":{"uri":"x://y"}}]}`, "[resource x://y left out: it has neither text nor blob]\n"},
 		{"image", `{"content":[{"type":"image","mimeType":"image/png","data":"AAEC"}]}`, "[image image/png 3 bytes]\n"},
 		{"broken image", `{"content":[{"type":"image","mimeType":"image/png","data":"*"}]}`, "[image image/png left out: its data is not base64]\n"},
