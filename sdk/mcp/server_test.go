@@ -71,6 +71,9 @@ func (d *desk) Handle(ctx context.Context, r *Incoming) (json.RawMessage, error)
 			}
 			r.Progress(json.RawMessage(fmt.Sprintf(`{"progress":%d,"total":3,"progressToken":"forged"}`, i+1)))
 		}
+		if pause, ok := number(member(args, "pause")); ok {
+			time.Sleep(time.Duration(pause) * time.Millisecond)
+		}
 		return content("stepped"), nil
 	case "log":
 		if r.Log != nil {
