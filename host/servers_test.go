@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/sdk/failure"
 )
 
 // Servers that nobody here wrote, from mcp.toml to a call: context7 and the
@@ -141,4 +142,30 @@ command = "${CONFORMANCE}"
 			t.Errorf("%s: long operation: %v, %v steps", server, err, total)
 		}
 	}
+}
+
+// Over the transport of 2024-11-05 the stream is the connection: it comes back with
+// the first call that gets through.
+func TestOldTransportComesBack(t *testing.T) {
+	path := goSDKServer(t, "sse")
+	addr, port := freeAddr(t)
+	start := func() *program {
+		p := startProgram(t, addr, exec.Command(path, "-host", "127.0.0.1", "-port", port))
+		p.await()
+		return p
+	}
+	p := start()
+	h := openURL(t, "http://"+addr+"/greeter2", `retry = "never"`)
+	call := host.Request{Tool: "h/greet2", Arguments: []byte(`{"name":"you"}`)}
+	for range 6 { // more often than a server may end that has to be started
+		mustCall(t, h, call.Tool, string(call.Arguments))
+		p.stop()
+		eventually(t, h, "degraded", inState(h, "degraded"))
+		if f := mustFail(t, h, call); f.Class != failure.ConnectionRefused || f.Delivery != failure.NotSent || !strings.Contains(f.Message, addr) {
+			t.Errorf("failure %s, %s: %v", f.Class, f.Delivery, f)
+		}
+		p = start()
+	}
+	mustCall(t, h, call.Tool, string(call.Arguments))
+	eventually(t, h, "ready", inState(h, "ready"))
 }
