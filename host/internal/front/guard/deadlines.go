@@ -24,13 +24,12 @@ const (
 func (g *Guard) deadlines(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, func()) {
 	control := http.NewResponseController(w)
 	// Errors mean a writer without a connection, as in tests: nothing to bound.
-	_ = control.SetWriteDeadline(time.Now().Add(writeTime))
 	if r.Body != nil && r.Body != http.NoBody {
-		_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+		_ = control.SetReadDeadline(time.Now().Add(g.bodyTime))
 		r.Body = &timedBody{r.Body, control}
 	}
-	return &timedWriter{w, control}, func() {
-		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // for what net/http has buffered
+	return &timedWriter{w, control, g.writeTime}, func() {
+		_ = control.SetWriteDeadline(time.Now().Add(g.writeTime)) // for what net/http has buffered
 	}
 }
 
@@ -53,10 +52,19 @@ func (b *timedBody) Read(p []byte) (int, error) {
 type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
+	time    time.Duration
+}
+
+// bounded begins the time of a write and returns what ends it. Between writes there
+// is no deadline: a stream of HTTP/2 does not survive one, even when nothing is
+// being written.
+func (w *timedWriter) bounded() (end func()) {
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.time))
+	return func() { _ = w.control.SetWriteDeadline(time.Time{}) }
 }
 
 func (w *timedWriter) Write(p []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime))
+	defer w.bounded()()
 	return w.ResponseWriter.Write(p)
 }
 
@@ -65,7 +73,7 @@ func (w *timedWriter) Flush() { _ = w.FlushError() }
 
 // FlushError is what http.ResponseController calls.
 func (w *timedWriter) FlushError() error {
-	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime))
+	defer w.bounded()()
 	return w.control.Flush()
 }
 

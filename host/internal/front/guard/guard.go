@@ -82,6 +82,8 @@ type Guard struct {
 	users    *meter
 	failures *meter
 	log      quiet
+
+	bodyTime, writeTime time.Duration
 }
 
 // New checks the options. An error names the option and what to write instead.
@@ -114,6 +116,7 @@ func New(opt Options) (*Guard, error) {
 		users:    newMeter(mostPrincipals, limits.PerSecond, limits.Burst, limits.InFlight),
 		failures: newMeter(mostAddresses, limits.FailuresPerSecond, limits.FailuresBurst, 0),
 		log:      newQuiet(opt.Log),
+		bodyTime: bodyTime, writeTime: writeTime,
 	}, nil
 }
 

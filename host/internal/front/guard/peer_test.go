@@ -42,6 +42,7 @@ func owner(id string) answer {
 // peer is a server behind a guard, with everything that can be seen of it.
 type peer struct {
 	*httptest.Server
+	guard   *guard.Guard
 	denials *denials
 	log     *safeBuffer
 }
@@ -102,6 +103,7 @@ func serve(t *testing.T, opt guard.Options, handler http.HandlerFunc) *peer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.guard = g
 	p.Server = httptest.NewUnstartedServer(nil)
 	p.Config = guard.Server(g.Wrap(handler), nil)
 	p.Start()

@@ -30,6 +30,15 @@ func inside(s *server) *http.Client {
 	})}
 }
 
+// answering is a client that gets the same text for everything.
+func answering(text string) *http.Client {
+	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+		w := newRecorder()
+		fmt.Fprint(w, text)
+		return w.response(r), nil
+	})}
+}
+
 type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -67,6 +68,10 @@ type Issuer struct {
 	algorithms []jose.SignatureAlgorithm
 	keys       *keySet
 
+	// verifying bounds how many signatures are checked at once, to half of the
+	// processors: forged tokens cost 0.2 ms each and must not cost everything.
+	verifying chan struct{}
+
 	mu         sync.Mutex
 	verified   map[[sha256.Size]byte]*guard.Principal // by token
 	generation int                                    // of the keys that they were verified with
@@ -75,7 +80,11 @@ type Issuer struct {
 // New checks the options. It asks the issuer nothing yet: one that is down keeps
 // nobody from starting.
 func New(opt Options) (*Issuer, error) {
-	i := &Issuer{opt: opt, verified: map[[sha256.Size]byte]*guard.Principal{}}
+	i := &Issuer{
+		opt:       opt,
+		verifying: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		verified:  map[[sha256.Size]byte]*guard.Principal{},
+	}
 	if len(opt.Audiences) == 0 {
 		return nil, fmt.Errorf("issuer %s: no audience is configured, and a token that was made for another resource must not count here: write the audience that the issuer puts into tokens for collet, mostly its URL", opt.Issuer)
 	}
@@ -171,6 +180,12 @@ func (i *Issuer) verify(ctx context.Context, token string) (*guard.Principal, er
 		return nil, i.undecided(err)
 	case len(keys) > mostTried:
 		return nil, refuse(guard.UnknownKey, "The token does not say which of the issuer's keys signed it.")
+	}
+	select {
+	case i.verifying <- struct{}{}:
+		defer func() { <-i.verifying }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 	for _, key := range keys {
 		said = claims{} // nothing that was read before the signature was checked counts

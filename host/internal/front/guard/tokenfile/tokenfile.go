@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,8 +38,10 @@ type File struct {
 
 	mu      sync.Mutex
 	state   os.FileInfo // of what was read last; nil when it has to be read again
+	text    []byte      // that entries and fault come from; nil for none
 	entries []entry
-	err     error
+	fault   error
+	err     error // of the last answer; with one, entries do not count
 }
 
 // entry is a token by its hash, and whose it is.
@@ -99,26 +102,28 @@ func (f *File) current() ([]entry, error) {
 		state.Size() == f.state.Size() && state.Mode() == f.state.Mode() && state.ModTime().Equal(f.state.ModTime()) {
 		return f.entries, f.err
 	}
-	f.state, f.entries, f.err = nil, nil, err
+	f.state = nil
 	if err == nil {
 		now := time.Now()
 		var text []byte
 		text, state, err = read(f.path)
+		if err == nil && (f.text == nil || !bytes.Equal(text, f.text)) {
+			f.text = text
+			f.entries, f.fault = f.parse(text)
+			if f.fault == nil && len(f.entries) == 0 {
+				f.fault = errors.New("has no token")
+			}
+		}
 		if err == nil {
-			f.entries, err = f.parse(text)
+			err = f.fault
 		}
 		if state != nil && now.Sub(state.ModTime()) > settled {
 			f.state = state
 		}
 	}
-	if err == nil && len(f.entries) == 0 {
-		err = fmt.Errorf("has no token")
+	if f.err = err; err != nil {
+		f.err = fmt.Errorf("tokens of %s: %w", f.path, err)
 	}
-	if err != nil {
-		f.entries = nil
-		err = fmt.Errorf("tokens of %s: %w", f.path, err)
-	}
-	f.err = err
 	return f.entries, f.err
 }
 
@@ -146,14 +151,14 @@ func read(path string) ([]byte, os.FileInfo, error) {
 	if len(text) > mostBytes {
 		return nil, state, fmt.Errorf("the file is larger than %d bytes", mostBytes)
 	}
-	return bytes.TrimPrefix(text, []byte("\ufeff")), state, nil
+	return append([]byte{}, bytes.TrimPrefix(text, []byte("\ufeff"))...), state, nil
 }
 
 func notRegular(err error) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("it is not a regular file")
+	return errors.New("it is not a regular file")
 }
 
 // shared parses a file of Shared.
