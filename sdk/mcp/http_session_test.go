@@ -54,12 +54,13 @@ type sessions struct {
 	opened           int
 	calls            atomic.Int32
 	held             chan struct{}  // calls of the tool "hold" wait for it
+	cut              chan struct{}  // ends one stream
 	crowd            sync.WaitGroup // initialize waits for it
 	streams, deleted atomic.Int32
 }
 
 func newSessions(t *testing.T) *sessions {
-	s := &sessions{alive: map[string]bool{}, held: make(chan struct{})}
+	s := &sessions{alive: map[string]bool{}, held: make(chan struct{}), cut: make(chan struct{})}
 	s.refuse = func(w http.ResponseWriter, _ string) { http.Error(w, "Not Found", http.StatusNotFound) }
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
@@ -100,7 +101,10 @@ func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer s.streams.Add(-1)
 		w.Header().Set("Content-Type", "text/event-stream")
 		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
+		select {
+		case <-s.cut:
+		case <-r.Context().Done():
+		}
 	case r.Method == "DELETE":
 		s.deleted.Add(1)
 	case e.id == nil:
@@ -168,6 +172,23 @@ func TestSessionSharedRenewal(t *testing.T) {
 	if n := s.deleted.Load(); n != 1 {
 		t.Errorf("%d sessions deleted, want the last one", n)
 	}
+}
+
+// A session that ends while nobody calls is noticed by its stream, once that had
+// been one; nobody would be told of changes otherwise.
+func TestSessionExpiresQuietly(t *testing.T) {
+	s := newSessions(t)
+	c := dial(t, Endpoint{URL: s.URL}, Options{OnNotification: func(string, json.RawMessage) {}})
+	eventually(t, func() bool { return s.streams.Load() == 1 }, "no stream was opened")
+	time.Sleep(followDelay + followDelay/10) // the stream lasts
+	s.endAll()
+	s.cut <- struct{}{}
+	eventually(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.opened == 2 && s.streams.Load() == 1
+	}, "no new session with a stream")
+	callTool(t, c, "echo", "{}")
 }
 
 // What counts as an expired session, and what is an answer.

@@ -17,6 +17,7 @@ import (
 type visit struct {
 	id, version string
 	// guarded by httpLink.mu:
+	turn    int
 	calls   int
 	retired bool
 	stop    context.CancelFunc // ends the stream; nil when there is none
@@ -159,6 +160,9 @@ func (l *httpLink) established(ctx context.Context, server ServerInfo) *failure.
 	}
 	l.visit = v
 	l.turn++
+	if v != nil {
+		v.turn = l.turn
+	}
 	if v != nil && !l.closed && (l.c.opt.OnNotification != nil || l.c.opt.OnRequest != nil) {
 		var streamCtx context.Context
 		streamCtx, v.stop = context.WithCancel(l.c.base)
@@ -252,7 +256,7 @@ const (
 // have one: what is no stream is an answer, too. opened is called once the server
 // has answered, or cannot be reached.
 func (l *httpLink) follow(ctx context.Context, v *visit, opened func()) {
-	id, delay := "", followDelay
+	id, delay, lasted := "", followDelay, false
 	for {
 		began := time.Now()
 		retry, err := l.listen(ctx, v, &id, opened)
@@ -260,11 +264,17 @@ func (l *httpLink) follow(ctx context.Context, v *visit, opened func()) {
 			return
 		}
 		if f, ok := errors.AsType[*failure.Failure](err); ok {
+			if lasted && v.id != "" && (f.UpstreamCode == http.StatusNotFound || f.UpstreamCode == http.StatusGone) {
+				// The session ended while nobody called, as with a server that was started
+				// anew: whoever waits for changes must not wait for the next call, too.
+				_ = l.renew(ctx, v.turn)
+				return
+			}
 			l.c.opt.Log.Debug("the server has no stream for notifications", "reason", f.Message)
 			return
 		}
 		if time.Since(began) > delay {
-			delay = followDelay
+			delay, lasted = followDelay, true
 		}
 		pause := time.NewTimer(max(delay, min(retry, maxFollowDelay)))
 		select {
@@ -290,7 +300,9 @@ func (l *httpLink) listen(ctx context.Context, v *visit, id *string, opened func
 		if resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented {
 			return 0, errors.New(resp.Status)
 		}
-		return 0, failure.New(failure.ServerError, failure.Answered, "status %s, content of type %q", showStatus(resp), resp.Header.Get("Content-Type"))
+		f := failure.New(failure.ServerError, failure.Answered, "status %s, content of type %q", showStatus(resp), resp.Header.Get("Content-Type"))
+		f.UpstreamCode = resp.StatusCode
+		return 0, f
 	}
 	s := newSSEReader(resp.Body, wire.MaxLine)
 	defer s.release()
