@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"math"
@@ -29,6 +30,7 @@ type Call struct {
 	RequestState   string
 
 	events *emitter
+	env    *Env
 }
 
 // Progress reports that done out of total is done, in any unit; total is zero
@@ -45,6 +47,16 @@ func (c *Call) Log(level slog.Level, logger string, data json.RawMessage) {
 	c.events.record(level, logger, data)
 }
 
+// Ask asks whoever made the call, in the middle of it: an MCP request of a server
+// to its client (elicitation/create, sampling/createMessage, roots/list) and its
+// params. It returns the MCP result object; a person's no is one, too. It takes as
+// long as a person takes, and ends with ctx and with the call. The error is a
+// failure: ConsentRequired when this caller cannot be asked, one with an
+// UpstreamCode when the caller's client refused with that JSON-RPC error.
+func (c *Call) Ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	return c.env.ask(ctx, c.ID, method, params)
+}
+
 // Request is one forwarded MCP request.
 type Request struct {
 	Method string // "resources/read"
@@ -53,6 +65,7 @@ type Request struct {
 	Params json.RawMessage
 
 	events *emitter
+	env    *Env
 }
 
 // Progress does for a request what Call.Progress does for a call.
@@ -63,6 +76,11 @@ func (r *Request) Progress(done, total float64, message string) {
 // Log does for a request what Call.Log does for a call.
 func (r *Request) Log(level slog.Level, logger string, data json.RawMessage) {
 	r.events.record(level, logger, data)
+}
+
+// Ask does for a request what Call.Ask does for a call.
+func (r *Request) Ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	return r.env.ask(ctx, r.ID, method, params)
 }
 
 // emitter puts the events of one call on its stream: one at a time, progress

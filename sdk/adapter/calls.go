@@ -138,7 +138,7 @@ func (s *service) CallTool(req *adapterpb.CallToolRequest, stream grpc.ServerStr
 	defer s.rest.end()
 	call := &Call{
 		Tool: req.GetTool(), ID: req.GetCallId(), Args: object(req.GetArguments()), Meta: req.GetMeta(),
-		InputResponses: req.GetInputResponses(), RequestState: req.GetRequestState(),
+		InputResponses: req.GetInputResponses(), RequestState: req.GetRequestState(), env: r.env,
 	}
 	call.events = &emitter{send: func(p *adapterpb.Progress, l *adapterpb.LogRecord) error {
 		if p != nil {
@@ -215,7 +215,7 @@ func (s *service) Forward(req *adapterpb.ForwardRequest, stream grpc.ServerStrea
 	}
 	s.rest.begin()
 	defer s.rest.end()
-	fwd := &Request{Method: method, ID: req.GetCallId(), Params: req.GetParams()}
+	fwd := &Request{Method: method, ID: req.GetCallId(), Params: req.GetParams(), env: r.env}
 	fwd.events = &emitter{send: func(p *adapterpb.Progress, l *adapterpb.LogRecord) error {
 		if p != nil {
 			return stream.Send(&adapterpb.ForwardEvent{Event: &adapterpb.ForwardEvent_Progress{Progress: p}})

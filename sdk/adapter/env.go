@@ -25,8 +25,9 @@ type Env struct {
 	// slog.Default.
 	Log *slog.Logger
 	// HostVersion and HostFeatures are the host's word on itself; see
-	// docs/contract.md. HostFeatures holds "token" or "ask" where Token and Ask
-	// have somebody to answer them.
+	// docs/contract.md. HostFeatures holds "token" where Token, and "ask" where
+	// Call.Ask has somebody to answer it: whether that one can be asked is up to the
+	// call.
 	HostVersion  string
 	HostFeatures []string
 	// StartBy is when the host gives this start up; zero when it does not say. An
@@ -80,12 +81,12 @@ func (e *Env) TokenAfter(ctx context.Context, refused Refusal, resource string, 
 	return t, nil
 }
 
-// Ask passes on what an upstream wants from the client side in the middle of a
-// call (elicitation/create, sampling/createMessage, roots/list) and returns the
-// MCP result object. CallID is the Call.ID of the call it belongs to. The error
-// is a failure: ConsentRequired when nobody is there to answer.
-func (e *Env) Ask(ctx context.Context, callID, method string, params json.RawMessage) (json.RawMessage, error) {
-	host := e.host()
+// ask is Call.Ask for the call of that id.
+func (e *Env) ask(ctx context.Context, callID, method string, params json.RawMessage) (json.RawMessage, error) {
+	var host adapterpb.HostClient
+	if e != nil {
+		host = e.host()
+	}
 	if host == nil {
 		return nil, failure.New(failure.ConsentRequired, failure.NotSent, "%s: this host has nobody to ask", method)
 	}

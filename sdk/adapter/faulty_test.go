@@ -137,7 +137,7 @@ func openFaulty(_ context.Context, env *adapter.Env, cfg faultyConfig) (adapter.
 		return token.Scheme + " " + token.Value, err
 	})
 	adapter.Add(&tools, "ask", "Asks the client.", func(ctx context.Context, call *adapter.Call, _ none) (string, error) {
-		raw, err := env.Ask(ctx, call.ID, "elicitation/create", call.Args)
+		raw, err := call.Ask(ctx, "elicitation/create", call.Args)
 		return fmt.Sprint(len(raw)), err
 	})
 	return s, nil

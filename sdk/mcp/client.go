@@ -114,6 +114,11 @@ type RequestOptions struct {
 	// returns and never after. It runs on the goroutine that reads, so it must not
 	// block. Callers that give a request more time when it progresses do so here.
 	OnProgress func(Progress)
+	// OnRequest answers, in place of Options.OnRequest, what the server asks on the
+	// stream of this request's own answer: over Streamable HTTP that says what the
+	// question belongs to (2025-11-25, basic/transports). It may still run when the
+	// request has returned. Options.OnRequest must be set as well.
+	OnRequest Answerer
 }
 
 // Client is a connection to one MCP server. Its methods may be called from any
@@ -245,6 +250,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, arguments json.RawMe
 		args:     arguments,
 		size:     len(tool) + len(arguments) + len(opt.Meta) + metaSize,
 		progress: opt.OnProgress,
+		asked:    opt.OnRequest,
 		write: func(b []byte, id uint64) []byte {
 			b = append(b, `{"name":`...)
 			b = appendString(b, tool)

@@ -26,8 +26,9 @@ func (s *session) echo(e envelope) bool {
 }
 
 // fromPeer handles the peer's requests and notifications. A request gets its
-// answer at once, unless the caller answers it.
-func (s *session) fromPeer(e envelope) {
+// answer at once, unless the caller answers it. of is the request of ours that
+// the stream belongs to, or nil.
+func (s *session) fromPeer(e envelope, of *call) {
 	method, ok := text(e.method)
 	switch {
 	case !ok:
@@ -44,8 +45,12 @@ func (s *session) fromPeer(e envelope) {
 	case method == "ping":
 		s.reply(response(e.id, json.RawMessage("{}"), nil))
 	case s.answers != nil:
+		answerer := s.answerer
+		if of != nil && of.asked != nil {
+			answerer = of.asked
+		}
 		refusal := s.answers.start(e.id, func(q *inquiry) {
-			result, err := s.answerer(q.ctx, method, json.RawMessage(e.params))
+			result, err := answerer(q.ctx, method, json.RawMessage(e.params))
 			if s.answers.close(q) {
 				s.reply(response(e.id, result, err))
 			}

@@ -61,6 +61,7 @@ type call struct {
 	id           uint64
 	answer       chan answer // capacity 1: whoever removes the call from pending sends once
 	progress     func(Progress)
+	asked        Answerer // what the peer asks on the request's own stream; nil: as elsewhere
 	abort        func()
 	acknowledged func(json.RawMessage)
 	running      sync.Mutex // held while progress runs
@@ -86,6 +87,7 @@ type request struct {
 	write    func(b []byte, id uint64) []byte
 	size     int // estimate of the parameters in bytes
 	progress func(Progress)
+	asked    Answerer
 	// opening is the protocol version that a request of the handshake offers; ""
 	// for all others.
 	opening string
@@ -141,7 +143,7 @@ func (s *session) begin(ctx context.Context, r request, abort func()) (*call, *f
 	if ctx.Err() != nil {
 		return nil, contextFailure(ctx, failure.NotSent, r.method)
 	}
-	c := &call{answer: make(chan answer, 1), progress: r.progress, abort: abort, acknowledged: r.acknowledged}
+	c := &call{answer: make(chan answer, 1), progress: r.progress, asked: r.asked, abort: abort, acknowledged: r.acknowledged}
 	s.mu.Lock()
 	if s.ended != nil {
 		s.mu.Unlock()
@@ -245,7 +247,7 @@ func (s *session) receive(e envelope, of *call) {
 			s.answer(id, nil, invalidAnswer("the server's answer has the member %q twice", e.repeated))
 		}
 	case e.method != nil && e.result == nil && e.err == nil:
-		s.fromPeer(e)
+		s.fromPeer(e, of)
 	case e.id == nil || isNull(e.id):
 		s.withoutID(e, of)
 	default:

@@ -26,10 +26,12 @@ func (s *server) Call(ctx context.Context, call *adapter.Call) (*adapter.Result,
 	if s.news.stale(time.Now()) {
 		s.listAgain()
 	}
-	defer s.running.enter(call)()
+	r, leave := s.running.enter(ctx, call)
+	defer leave()
 	opt := mcp.RequestOptions{
-		Meta:       orNil(call.Meta),
+		Meta:       declaring(up, orNil(call.Meta), nil),
 		OnProgress: func(p mcp.Progress) { call.Progress(p.Done, p.Total, p.Message) },
+		OnRequest:  r.asked,
 	}
 	var raw json.RawMessage
 	if len(call.InputResponses) == 0 && call.RequestState == "" {
@@ -105,53 +107,61 @@ func result(raw json.RawMessage, modern bool) (*adapter.Result, error) {
 	return &adapter.Result{Input: in}, nil
 }
 
-// runningCalls knows which calls are open, because a log notification does not
-// say which one it belongs to.
-type runningCalls struct {
-	mu    sync.Mutex
-	calls map[callLog]struct{}
+// runningRequests knows which requests of the host are open, because neither a log
+// notification nor, over stdio, a question says which one it belongs to.
+type runningRequests struct {
+	mu   sync.Mutex
+	open map[*running]struct{}
 }
 
-// callLog is what takes a call's log records; *adapter.Call is it.
-type callLog interface {
+// running is one open request.
+type running struct {
+	ctx context.Context
+	who requester
+}
+
+// requester is who made a request: *adapter.Call and *adapter.Request are.
+type requester interface {
 	Log(level slog.Level, logger string, data json.RawMessage)
+	Ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 }
 
-// enter adds a call until the returned function is called.
-func (r *runningCalls) enter(c callLog) (leave func()) {
+// enter adds a request until leave is called.
+func (r *runningRequests) enter(ctx context.Context, who requester) (one *running, leave func()) {
+	one = &running{ctx, who}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.calls == nil {
-		r.calls = map[callLog]struct{}{}
+	if r.open == nil {
+		r.open = map[*running]struct{}{}
 	}
-	r.calls[c] = struct{}{}
-	return func() {
+	r.open[one] = struct{}{}
+	return one, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.calls, c)
+		delete(r.open, one)
 	}
 }
 
-// only returns the call that runs when just one does, else nil.
-func (r *runningCalls) only() callLog {
+// only returns the request that is open when just one is, else nil.
+func (r *runningRequests) only() *running {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.calls) != 1 {
+	if len(r.open) != 1 {
 		return nil
 	}
-	for c := range r.calls {
-		return c
+	for one := range r.open {
+		return one
 	}
 	return nil
 }
 
-// logged takes a notifications/message. It goes to the caller when only one call
-// runs, and to the server's log when it may belong to any of several or to none.
+// logged takes a notifications/message. It goes to the caller when only one request
+// is open, and to the server's log when it may belong to any of several or to none.
 func (s *server) logged(params json.RawMessage) {
 	m := gjson.ParseBytes(params)
 	level, logger, data := level(m.Get("level").String()), m.Get("logger").String(), m.Get("data")
-	if c := s.running.only(); c != nil && data.Exists() {
-		c.Log(level, logger, json.RawMessage(data.Raw))
+	if r := s.running.only(); r != nil && data.Exists() {
+		r.who.Log(level, logger, json.RawMessage(data.Raw))
 		return
 	}
 	s.env.Log.Log(context.Background(), level, data.String(), "from", "upstream", "logger", logger)

@@ -104,10 +104,20 @@ func TestCallPassesBytes(t *testing.T) {
 	})
 }
 
-type callRecord struct{ got []string }
+// callRecord is a caller and what reached it.
+type callRecord struct {
+	got    []string
+	answer json.RawMessage
+	err    error
+}
 
 func (c *callRecord) Log(level slog.Level, logger string, data json.RawMessage) {
 	c.got = append(c.got, level.String()+" "+logger+" "+string(data))
+}
+
+func (c *callRecord) Ask(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	c.got = append(c.got, method+string(params))
+	return c.answer, c.err
 }
 
 // A log notification does not name its call, so it goes to a caller only when
@@ -119,9 +129,9 @@ func TestLogGoesToTheOnlyCall(t *testing.T) {
 	}
 	a, b := &callRecord{}, &callRecord{}
 	log("info") // to nobody
-	leave := s.running.enter(a)
+	_, leave := s.running.enter(t.Context(), a)
 	log("warning")
-	leaveB := s.running.enter(b)
+	_, leaveB := s.running.enter(t.Context(), b)
 	log("info") // whose?
 	leaveB()
 	log("critical")

@@ -53,7 +53,11 @@ func (s *server) Forward(ctx context.Context, req *adapter.Request) (json.RawMes
 		f.Origin = failure.OriginUpstream
 		return nil, f
 	}
+	r, leave := s.running.enter(ctx, req)
+	defer leave()
 	raw, err := up.Request(ctx, req.Method, orNil(req.Params), mcp.RequestOptions{
+		Meta:       declaring(up, nil, req.Params),
+		OnRequest:  r.asked,
 		OnProgress: func(p mcp.Progress) { req.Progress(p.Done, p.Total, p.Message) },
 	})
 	s.heard(up, err)

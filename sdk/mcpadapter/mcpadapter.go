@@ -53,7 +53,7 @@ type Options struct {
 	// Connect opens a connection and shakes hands; ctx bounds it and ends when the
 	// adapter closes. It runs once at a time: first in New, later when a call finds
 	// the upstream gone. opt holds what the adapter needs of the client
-	// (notifications, stderr, log, times); Connect may fill in the rest, such as
+	// (notifications, questions, stderr, log, times); Connect may fill in the rest, such as
 	// ClientInfo. An error that is a *failure.Failure is passed on as it is.
 	Connect func(ctx context.Context, env *adapter.Env, opt mcp.Options) (Upstream, error)
 	// Remote says that Connect starts nothing: it reaches a server that runs by
@@ -67,12 +67,12 @@ type Options struct {
 func New(env *adapter.Env, opt Options) adapter.Server {
 	s := &server{env: env, relist: make(chan struct{}, 1)}
 	s.link = newLink(func(ctx context.Context) (Upstream, error) {
-		return opt.Connect(ctx, env, mcp.Options{
+		return opt.Connect(ctx, env, s.listens(mcp.Options{
 			StopGrace:      stopGrace,
 			OnNotification: s.notified,
 			OnStderr:       func(line []byte) { env.Log.Info(string(line), "from", "upstream") },
 			Log:            env.Log,
-		})
+		}))
 	}, opt.Remote, s)
 	s.link.work.Go(s.watchTools)
 	s.link.start(env.StartBy)
@@ -83,7 +83,7 @@ type server struct {
 	env     *adapter.Env
 	link    *link
 	news    bulletin
-	running runningCalls
+	running runningRequests
 	relist  chan struct{} // capacity 1: the list of tools may have changed
 }
 

@@ -15,8 +15,16 @@ import (
 func (p *Pipeline) attempt(ctx context.Context, w *work) *Failure {
 	limits := limitsOf(w.server, w.set, w.req.Timeout)
 	begun := time.Now()
+	w.attempts = 1
 	for {
 		fail := p.try(ctx, w, limits, limits.MaxTimeout-time.Since(begun))
+		if fail == nil && w.answer.Input != nil && !w.req.AcceptInput {
+			// The same call goes on with the answers; that is no retry.
+			if fail = w.ask(ctx, limits.MaxTimeout-time.Since(begun)); fail == nil {
+				continue
+			}
+			return fail
+		}
 		if fail == nil {
 			return nil
 		}
@@ -32,6 +40,7 @@ func (p *Pipeline) attempt(ctx context.Context, w *work) *Failure {
 			w.lost(fail)
 			return fail
 		}
+		w.attempts++
 	}
 }
 
@@ -60,7 +69,6 @@ func pause(ctx context.Context, wait time.Duration) bool {
 
 // try makes one attempt at a call.
 func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left time.Duration) *Failure {
-	w.attempts++
 	var answer *server.Answer
 	fail := use(ctx, w.server, limits, left, func(dl *deadline) (err error) {
 		answer, err = w.server.Do(dl.ctx, &server.Request{
@@ -72,11 +80,6 @@ func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left 
 	})
 	if fail != nil {
 		return fail
-	}
-	if answer.Input != nil && !w.req.AcceptInput {
-		f := refused(failure.ConsentRequired, "the tool asks for more input before it goes on, and this caller cannot be asked")
-		f.Delivery, f.Origin = failure.Answered, failure.OriginUpstream
-		return f
 	}
 	w.answer = answer
 	return nil

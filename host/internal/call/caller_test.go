@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -221,6 +222,77 @@ func TestForwardEndsInTime(t *testing.T) {
 		_, err = forwarder(p).Forward(ctx, ForwardRequest{Server: "s", Method: "prompts/get"})
 		if f, ok := errors.AsType[*Failure](err); !ok || f.Class != failure.Canceled {
 			t.Error(err)
+		}
+	})
+}
+
+// inquisitive is a tool that asks its questions, one after the other, and then
+// answers what it has been told.
+func inquisitive(requests ...string) (*peer, *[]string) {
+	var told []string
+	return newPeer(func(_ context.Context, attempt int, req *server.Request) (*server.Answer, error) {
+		told = append(told, req.RequestState+string(req.InputResponses))
+		if attempt > len(requests) {
+			return answer(`{"content":[]}`), nil
+		}
+		return &server.Answer{Input: &server.InputRequired{Requests: []byte(requests[attempt-1]), State: "s" + string(rune('0'+attempt))}}, nil
+	}), &told
+}
+
+// Where a caller can only be asked, its answers go back with the same call.
+func TestInputIsAskedFor(t *testing.T) {
+	p, told := inquisitive(`{"a\u0062": {"method":"elicitation/create","params":{"n":1.0}},"r":{"method":"roots/list"}}`, ``)
+	var asked []string
+	res, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		asked = append(asked, method+string(params))
+		return json.RawMessage(`{"n": 2.0}`), nil
+	}})
+	if err != nil || res.Attempts != 1 || string(res.JSON) != `{"content":[]}` {
+		t.Fatalf("%+v %v", res, err)
+	}
+	if want := []string{`elicitation/create{"n":1.0}`, `roots/list`}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	if want := []string{``, `s1{"a\u0062":{"n": 2.0},"r":{"n": 2.0}}`, `s2`}; !slices.Equal(*told, want) {
+		t.Errorf("told %q, want %q", *told, want)
+	}
+}
+
+func TestInputThatCannotBeHad(t *testing.T) {
+	elicit, sample := `{"q":{"method":"elicitation/create"}}`, `{"q":{"method":"sampling/createMessage"}}`
+	no := func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, errors.New("no") }
+	p, _ := inquisitive(elicit)
+	_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t"})
+	if f := err.(*Failure); f.Class != failure.ConsentRequired || f.Delivery != failure.Answered {
+		t.Errorf("nobody to ask: %+v", f)
+	}
+	p, _ = inquisitive(sample)
+	_, err = pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: no})
+	if f := err.(*Failure); f.Class != failure.ConsentRequired || f.Delivery != failure.Answered {
+		t.Errorf("no sample: %+v", f)
+	}
+	p, told := inquisitive(elicit)
+	if _, err = pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: no}); err != nil || (*told)[1] != `s1{"q":{"action":"cancel"}}` {
+		t.Errorf("no form: %v, told %q", err, *told)
+	}
+	many := make([]string, 100)
+	p, _ = inquisitive(many...)
+	_, err = pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: no})
+	if f := err.(*Failure); f.Class != failure.ConsentRequired || p.dos != maxRounds+1 {
+		t.Errorf("no end of it: %+v after %d", f, p.dos)
+	}
+}
+
+func TestInputTakesTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := inquisitive(`{"q":{"method":"elicitation/create"}}`)
+		begun := time.Now()
+		_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		if f := err.(*Failure); f.Class != failure.Timeout || time.Since(begun) != p.limits.MaxTimeout {
+			t.Errorf("%+v after %s", f, time.Since(begun))
 		}
 	})
 }

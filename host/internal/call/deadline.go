@@ -31,7 +31,7 @@ func newDeadline(parent context.Context, idle, total time.Duration) *deadline {
 		d.cancel(&expired{fmt.Sprintf("no answer and no progress within %s (timeout)", idle)})
 	})
 	d.total = time.AfterFunc(total, func() {
-		d.cancel(&expired{"no answer before the time for the whole call was up, retries and waits included (max_timeout)"})
+		d.cancel(&expired{outOfTime})
 	})
 	return d
 }
@@ -92,6 +92,8 @@ func (d *deadline) explain(f *Failure) *Failure {
 	f.Class, f.Origin, f.Message = failure.Timeout, failure.OriginHost, e.reason
 	return f
 }
+
+const outOfTime = "no answer before the time for the whole call was up, retries and waits included (max_timeout)"
 
 // expired is the cause of a context that a deadline ended.
 type expired struct{ reason string }

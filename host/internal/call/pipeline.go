@@ -69,6 +69,7 @@ type work struct {
 	set      *config.Server // as it was when the call began
 	answer   *server.Answer
 	attempts int
+	rounds   int // questions of the tool in place of a result
 	notices  []string
 
 	unanswered bool // an earlier attempt may have had an effect

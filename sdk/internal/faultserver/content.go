@@ -29,7 +29,6 @@ var contents = map[string]string{
 	"c_ansi":            `{"content":[{"type":"text","text":"\u001b[2J\u001b]52;c;eA==\u0007red \u001b[31m"}]}`,
 	"c_bidi":            `{"content":[{"type":"text","text":"abc` + "\u202e" + `def"}]}`,
 	"c_error":           `{"isError":true,"content":[{"type":"text","text":"quota used up"}]}`,
-	"c_input_required":  `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"sure?"}}},"requestState":"s-1"}`,
 	"c_task":            `{"resultType":"task","taskId":"t-1"}`,
 	"o_ok":              `{"content":[{"type":"text","text":"{\"n\":1}"}],"structuredContent":{"n":1}}`,
 	"o_missing":         `{"content":[{"type":"text","text":"{\"n\":1}"}]}`,

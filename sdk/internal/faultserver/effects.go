@@ -161,6 +161,23 @@ var effects = map[string]func(*server, message){
 	"a_sameid":   func(s *server, m message) { s.result(m, textResult(s.ask(m.to, string(m.ID), "ping"))) },
 	"a_bigid":    ask("1152921504606846977.0", "ping"),
 
+	// c_input_required asks for input by the rules of 2026-07-28 and, called again
+	// with some, answers what it got.
+	"c_input_required": func(s *server, m message) {
+		var p struct {
+			InputResponses json.RawMessage
+			RequestState   string
+		}
+		if err := json.Unmarshal(m.Params, &p); err != nil {
+			fatal(err.Error())
+		}
+		if p.RequestState == "s-1" {
+			s.result(m, textResult("state "+p.RequestState+", responses "+string(p.InputResponses)))
+			return
+		}
+		s.result(m, `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"sure?"}}},"requestState":"s-1"}`)
+	},
+
 	"rug":     func(s *server, m message) { s.result(m, textResult("rug")) },
 	"x_grown": func(s *server, m message) { s.result(m, textResult("grown")) },
 }
