@@ -16,9 +16,11 @@ const (
 	lingerLimit = 20 * time.Millisecond
 	maxImpolite = 3
 	// resumeDelay is the pause before a stream is taken up again when the server
-	// names none (2025-11-25, Streamable HTTP, "retry"), and maxResumeDelay bounds
-	// what it names: the call has a deadline, but a stray number must not eat it.
+	// names none (2025-11-25, Streamable HTTP, "retry"). What it names is bounded:
+	// below, so that a server which ends every stream at once is not asked a thousand
+	// times a second, and above, since a stray number must not eat the call's deadline.
 	resumeDelay    = time.Second
+	minResumeDelay = 50 * time.Millisecond
 	maxResumeDelay = 30 * time.Second
 	// maxResumes is how many attempts in a row may find nobody there.
 	maxResumes = 5
@@ -119,7 +121,7 @@ func (x *exchange) resume(id string, retry time.Duration) (*http.Response, *fail
 	if retry <= 0 {
 		retry = resumeDelay
 	}
-	retry = min(retry, maxResumeDelay)
+	retry = min(max(retry, minResumeDelay), maxResumeDelay)
 	for tries := 1; ; tries++ {
 		pause := time.NewTimer(retry)
 		select {

@@ -259,7 +259,7 @@ func (l *httpLink) follow(ctx context.Context, v *visit, opened func()) {
 	id, delay, lasted := "", followDelay, false
 	for {
 		began := time.Now()
-		retry, err := l.listen(ctx, v, &id, opened)
+		streamed, retry, err := l.listen(ctx, v, &id, opened)
 		if ctx.Err() != nil {
 			return
 		}
@@ -273,7 +273,7 @@ func (l *httpLink) follow(ctx context.Context, v *visit, opened func()) {
 			l.c.opt.Log.Debug("the server has no stream for notifications", "reason", f.Message)
 			return
 		}
-		if time.Since(began) > delay {
+		if streamed && time.Since(began) > delay {
 			delay, lasted = followDelay, true
 		}
 		pause := time.NewTimer(max(delay, min(retry, maxFollowDelay)))
@@ -287,22 +287,22 @@ func (l *httpLink) follow(ctx context.Context, v *visit, opened func()) {
 	}
 }
 
-// listen reads one stream to its end. A *failure.Failure says that there is none
-// to be had.
-func (l *httpLink) listen(ctx context.Context, v *visit, id *string, opened func()) (retry time.Duration, err error) {
+// listen reads one stream to its end, if there was one. A *failure.Failure says
+// that there is none to be had.
+func (l *httpLink) listen(ctx context.Context, v *visit, id *string, opened func()) (streamed bool, retry time.Duration, err error) {
 	resp, err := l.roundTrip(ctx, http.MethodGet, l.streamHeader(v, *id), nil)
 	opened()
 	if err != nil {
-		return 0, err
+		return false, 0, err
 	}
 	defer resp.Body.Close()
 	if !isEventStream(resp) {
 		if resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented {
-			return 0, errors.New(resp.Status)
+			return false, 0, errors.New(resp.Status)
 		}
 		f := failure.New(failure.ServerError, failure.Answered, "status %s, content of type %q", showStatus(resp), resp.Header.Get("Content-Type"))
 		f.UpstreamCode = resp.StatusCode
-		return 0, f
+		return false, 0, f
 	}
 	s := newSSEReader(resp.Body, wire.MaxLine)
 	defer s.release()
@@ -314,12 +314,12 @@ func (l *httpLink) listen(ctx context.Context, v *visit, id *string, opened func
 		}
 		switch {
 		case err != nil || e.unfinished:
-			return s.retry, errors.New("the stream ended")
+			return true, s.retry, errors.New("the stream ended")
 		case e.kind != "" && e.kind != "message":
 			continue
 		}
 		if err := d.line(e.data); err != nil {
-			return s.retry, err
+			return true, s.retry, err
 		}
 		d.end()
 	}
