@@ -166,6 +166,11 @@ var allowed = map[string]map[string]string{
 	},
 	"host/internal/rawjson": {},
 	"host/internal/reload":  {},
+	"host/internal/results": {
+		"host/internal/lockfile": "processes make room one at a time",
+		"host/internal/rawjson":  "parts of results are written as JSON",
+		"sdk/failure":            "why a part cannot be read has a class",
+	},
 	"host/internal/schema": {
 		"host/internal/name": "near misses of a property's name",
 		"sdk/failure":        "what breaks a rule is a failure.Problem",
