@@ -100,7 +100,7 @@ type raw struct {
 func startRaw(t *testing.T) raw {
 	t.Helper()
 	r := raw{cmd: faulty(t), stderr: &lockedBuffer{}}
-	r.cmd.Env = append(r.cmd.Env, wire.CookieKey+"="+wire.CookieValue, wire.LeaseEnv+"="+wire.LeaseStdin)
+	r.cmd.Env = append(r.cmd.Env, wire.CookieKey+"="+wire.CookieValue, wire.LeaseEnv+"="+wire.LeaseStdin, plugin.EnvUnixSocketDir+"="+socketDir(t))
 	r.cmd.Stderr = r.stderr
 	lease, err := r.cmd.StdinPipe()
 	if err != nil {
@@ -351,6 +351,7 @@ func TestInterruptIsIgnored(t *testing.T) {
 
 func TestDebugPrintsReattachLine(t *testing.T) {
 	cmd := faulty(t, "-debug")
+	cmd.Env = append(cmd.Env, plugin.EnvUnixSocketDir+"="+socketDir(t))
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -82,10 +82,23 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
+// socketDir is where a plugin puts its socket: one that is killed leaves it behind,
+// as those are that still run when their test ends.
+func socketDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s") // t.TempDir is too long for sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // dialStock starts cmd with the stock go-plugin client.
 func dialStock(t *testing.T, cmd *exec.Cmd) (peer, *plugin.Client, *lockedBuffer) {
 	t.Helper()
 	stderr := &lockedBuffer{}
+	cmd.Env = append(cmd.Env, plugin.EnvUnixSocketDir+"="+socketDir(t)) // UnixSocketConfig is for runners only
 	client := plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion: wire.ProtocolVersion, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue,

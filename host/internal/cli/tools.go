@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"encoding/json"
+
 	"github.com/spf13/cobra"
 	"github.com/tidwall/gjson"
 
@@ -25,12 +27,38 @@ func toolJSON(t *host.Tool, more ...func(*rawjson.Object)) []byte {
 	o.String("exposure", string(t.Exposure))
 	o.Bool("readOnly", t.ReadOnly)
 	o.String("schemaState", schemaState(t))
-	o.Raw("inputSchema", t.InputSchema)
-	o.Raw("outputSchema", t.OutputSchema)
+	o.Raw("inputSchema", readable(t.InputSchema))
+	o.Raw("outputSchema", readable(t.OutputSchema))
 	for _, add := range more {
 		add(&o)
 	}
 	return o.Bytes()
+}
+
+// maxListed is how deep a schema that is printed among others nests, in containers:
+// one stranger's tool must not make the whole list unreadable. jq 1.6 takes 256
+// levels and Python 1,000; schemas that are checked have at most 128.
+const maxListed = 200
+
+// readable is the schema, or nil when it is nested too deep for a list.
+func readable(schema json.RawMessage) json.RawMessage {
+	depth, quoted := 0, false
+	for i := 0; i < len(schema); i++ {
+		switch c := schema[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			if depth++; depth > maxListed {
+				return nil
+			}
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return schema
 }
 
 // serverJSON is a server as --json shows it; error is null when its tools are

@@ -135,6 +135,27 @@ func TestMisnamedArgument(t *testing.T) {
 	}
 }
 
+// One tool whose schema nothing can read leaves the list readable.
+func TestListStaysReadable(t *testing.T) {
+	nested := func(levels int) json.RawMessage {
+		return json.RawMessage(strings.Repeat(`{"not":`, levels) + `"\"[{"` + strings.Repeat("}", levels))
+	}
+	wide := json.RawMessage(`{"enum":[` + strings.Repeat(`["{[\\"],`, 500) + `0]}`)
+	h := &fakeHost{listing: host.Listing{Tools: []host.Tool{
+		{Name: "s/deep", InputSchema: nested(maxListed + 1), OutputSchema: nested(maxListed)},
+		{Name: "s/wide", InputSchema: wide},
+	}}}
+	c := command{host: h}
+	c.run(t, "tools", "list", "--json", "--config", "x")
+	for path, want := range map[string]string{
+		"tools.0.inputSchema": "null", "tools.0.outputSchema": string(nested(maxListed)), "tools.1.inputSchema": string(wide),
+	} {
+		if got := gjson.Get(c.out.String(), path).Raw; got != want {
+			t.Errorf("%s: %.60s, want %.60s", path, got, want)
+		}
+	}
+}
+
 func TestTerminalEscapesWhatStrangersSay(t *testing.T) {
 	evil := "\x1b[2J\u202e"
 	h := answer(`{"content":[{"type":"text","text":"\u001b[2J\u202e\ttab"},{"type":"\u001b[2J"}]}`)
