@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // patient bounds a run of the suite, which takes seconds; its own limit is 30 s
@@ -48,12 +51,13 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), patient)
 			defer cancel()
+			results := t.TempDir()
 			cmd := exec.CommandContext(ctx, "node", suite, "client", "--command", client, "--requirements", test.revision,
-				"--expected-failures", "expected-failures.yml", "--output-dir", t.TempDir())
+				"--expected-failures", "expected-failures.yml", "--output-dir", results)
 			out, err := cmd.CombinedOutput()
 			_, summary, found := strings.Cut(string(out), "=== SUITE SUMMARY ===")
 			if err != nil || !found {
-				t.Fatalf("%v\n%s", err, out)
+				t.Fatalf("%v\n%s\n%s", err, out, faults(t, results))
 			}
 			t.Log(summary)
 			// The suite does not score what was added after a revision; here it counts.
@@ -64,6 +68,29 @@ func TestConformance(t *testing.T) {
 			}
 		})
 	}
+}
+
+// faults are the checks that failed, which the suite only writes to files.
+func faults(t *testing.T, results string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
+	if err != nil {
+		t.Error(err)
+	}
+	var b strings.Builder
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+		}
+		gjson.ParseBytes(raw).ForEach(func(_, check gjson.Result) bool {
+			if status := check.Get("status").String(); status == "FAILURE" || status == "WARNING" {
+				fmt.Fprintf(&b, "%s: %s: %s %s\n", filepath.Base(filepath.Dir(file)), check.Get("id"), check.Get("errorMessage"), check.Get("details"))
+			}
+			return true
+		})
+	}
+	return b.String()
 }
 
 // Authorization is all that may be missing.

@@ -21,9 +21,14 @@ import (
 	"github.com/collet-dev/collet/sdk/mcp"
 )
 
-// patience is less than the 30 s the suite gives a client, so that what failed is
-// said before the suite ends it.
-const patience = 20 * time.Second
+const (
+	// patience is less than the 30 s the suite gives a client, so that what failed is
+	// said before the suite ends it.
+	patience = 25 * time.Second
+	// probeTimeout is long: the suite serves dozens of clients at once out of one
+	// process, and what is tried after a slow answer it counts as a fault.
+	probeTimeout = 15 * time.Second
+)
 
 func main() {
 	if len(os.Args) != 2 {
@@ -50,6 +55,7 @@ func run(ctx context.Context, url, scenario string, given []byte) error {
 	}
 	client, err := mcp.Dial(ctx, mcp.Endpoint{URL: url}, mcp.Options{
 		ClientInfo:   mcp.ClientInfo{Name: "collet-conformance", Version: "1.0.0"},
+		ProbeTimeout: probeTimeout,
 		Capabilities: json.RawMessage(`{"elicitation":{}}`),
 		OnRequest:    answer,
 	})
