@@ -35,7 +35,14 @@ type openHost interface {
 	caller
 	diagnoser
 	io.Closer
+	Front() frontend
 }
+
+// opened is a host as commands see it.
+type opened struct{ *host.Host }
+
+// Front opens the host's MCP face.
+func (o opened) Front() frontend { return o.Host.Front() }
 
 // Factory makes what commands need.
 type Factory struct {
@@ -65,7 +72,7 @@ func New(streams *terminal.Streams, getenv func(string) string, version string) 
 			if err != nil {
 				return nil, err
 			}
-			return h, nil
+			return opened{h}, nil
 		},
 		Discover: func(dir string) *host.Discovery { return host.Discover(host.Places{Dir: dir}) },
 	}
@@ -99,6 +106,19 @@ func (f *Factory) open(ctx context.Context) (openHost, error) {
 // for completions too.
 func (f *Factory) openSilently(ctx context.Context) (openHost, error) {
 	return f.openHost(ctx, false)
+}
+
+// openServing is open for a host that runs for long: nobody is asked, stdin may be
+// a client's.
+func (f *Factory) openServing(ctx context.Context) (openHost, error) {
+	h, err := f.openSilently(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range h.Problems() {
+		f.Streams.Note("collet: %s", problemText(p))
+	}
+	return h, nil
 }
 
 // openHost opens the host of the configuration that counts. With ask a person at

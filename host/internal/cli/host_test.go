@@ -91,3 +91,5 @@ func (b broken) Write([]byte) (int, error) { return 0, b.err }
 func failed(class failure.Class) *host.Failure {
 	return &host.Failure{Failure: *failure.New(class, failure.NotSent, "it went wrong"), Server: "s", Tool: "t"}
 }
+
+func (*fakeHost) Front() frontend { return nil }

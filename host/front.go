@@ -1,0 +1,188 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/front/guard"
+	front "github.com/collet-dev/collet/host/internal/front/mcp"
+	"github.com/collet-dev/collet/host/internal/server"
+	"github.com/collet-dev/collet/sdk/mcp"
+)
+
+// Front is the host's MCP face: one MCP server behind which all others are. Make
+// it with Host.Front and close it before the host.
+type Front struct {
+	host   *Host
+	face   *front.Front
+	wire   *mcp.Server
+	cancel context.CancelFunc
+	stop   func() // of the subscription
+	work   sync.WaitGroup
+	news   chan struct{} // something happened that may change the list
+	began  time.Time     // to start the servers
+
+	settled chan struct{} // closed when every server has had its first start
+}
+
+// Front opens the host's MCP face and begins to start the servers, so that they
+// are there when a client asks. Nothing is served until one of its methods is
+// called.
+func (h *Host) Front() *Front {
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &Front{host: h, cancel: cancel, began: time.Now(), news: make(chan struct{}, 1), settled: make(chan struct{})}
+	f.face = front.New(view{f})
+	f.wire = mcp.NewServer(f.face, mcp.ServerOptions{
+		Name: "collet", Version: h.opt.Version, Log: h.opt.Log,
+		Principal: func(r *http.Request) any {
+			if p := guard.FromContext(r.Context()); p != nil {
+				return p
+			}
+			return nil
+		},
+		SamePrincipal: samePrincipal,
+		InputSchema:   f.face.InputSchema,
+	})
+	f.stop = h.Subscribe(f.heard)
+	f.work.Go(func() { f.start(ctx) })
+	f.work.Go(func() { f.announce(ctx) })
+	return f
+}
+
+func samePrincipal(a, b any) bool {
+	one, _ := a.(*guard.Principal)
+	other, _ := b.(*guard.Principal)
+	return one == other || guard.Same(one, other)
+}
+
+// ServeStdio serves one client over in and out until in ends or ctx does.
+func (f *Front) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	return f.wire.ServeStdio(ctx, in, out)
+}
+
+// Handler serves Streamable HTTP, both eras at one endpoint. It checks neither
+// Host nor credentials: what reaches it may use everything.
+func (f *Front) Handler() http.Handler { return f.wire.HTTP() }
+
+// Close ends what is being served, after the answers in flight or with ctx.
+func (f *Front) Close(ctx context.Context) error {
+	err := f.wire.Close(ctx)
+	f.stop()
+	f.cancel()
+	f.work.Wait()
+	return err
+}
+
+// start brings every server up that has not listed its tools yet. Servers start
+// side by side and one that does not come up delays nobody but itself.
+func (f *Front) start(ctx context.Context) {
+	f.host.hub.Ready(ctx, f.host.hub.Names(), false)
+	close(f.settled)
+}
+
+// heard is told of every event, and must not block.
+func (f *Front) heard(e Event) {
+	switch {
+	case e.Notified != nil:
+		method, params := f.face.Notification(e.Notified.Server, e.Notified.Method, e.Notified.Params)
+		f.wire.Notify(method, params, nil)
+	case e.CatalogChanged != nil, e.ConfigChanged != nil:
+		select {
+		case f.news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// announceWait lets the lists of servers that start together become one change.
+const announceWait = 50 * time.Millisecond
+
+// announce tells clients that the list has changed, if it has.
+func (f *Front) announce(ctx context.Context) {
+	for {
+		select {
+		case <-f.news:
+		case <-ctx.Done():
+			return
+		}
+		timer := time.NewTimer(announceWait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		if f.face.Changed() {
+			f.wire.Notify("notifications/tools/list_changed", json.RawMessage(`{}`), nil)
+		}
+	}
+}
+
+// view is what the face sees of the host.
+type view struct{ *Front }
+
+// Settled implements front.Host.
+func (v view) Settled(ctx context.Context) {
+	select {
+	case <-v.settled:
+		return
+	default:
+	}
+	timer := time.NewTimer(time.Until(v.began.Add(v.host.hub.Config().Host.ConnectWait)))
+	defer timer.Stop()
+	select {
+	case <-v.settled:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Servers implements front.Host.
+func (v view) Servers() []front.Server {
+	h := v.host.hub
+	wire := h.WireNames()
+	var servers []front.Server
+	for _, n := range h.Names() {
+		if s := h.Server(n); s != nil {
+			servers = append(servers, seen(s, wire))
+		}
+	}
+	return servers
+}
+
+func seen(s *server.Server, wire func(*catalog.Tool) string) front.Server {
+	set, status := s.Settings(), s.Status()
+	tools, listed := s.Tools()
+	out := front.Server{
+		Name: s.Name(), Description: set.Description, Rules: set.Rules,
+		State: string(status.State), Down: !listed || status.Failure != nil && status.State != server.Degraded,
+		Starting: status.State == server.Starting || status.State == server.Idle && !listed,
+	}
+	if in := s.Introduction(); in != nil {
+		out.Instructions, out.Methods, out.Capabilities = in.Instructions, in.Methods, in.Capabilities
+	}
+	for _, t := range tools {
+		if e := set.Rules.Of(t.Name); e != Hidden {
+			out.Tools = append(out.Tools, front.Tool{Tool: t, Wire: wire(t), Exposure: e})
+		}
+	}
+	slices.SortFunc(out.Tools, func(a, b front.Tool) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Call implements front.Host.
+func (v view) Call(ctx context.Context, req Request) (*Result, error) { return v.host.Call(ctx, req) }
+
+// Forward implements front.Host.
+func (v view) Forward(ctx context.Context, req ForwardRequest) (json.RawMessage, error) {
+	return v.host.Forward(ctx, req)
+}
+
+var _ front.Host = view{}

@@ -1,0 +1,177 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host/internal/call"
+	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/host/internal/rawjson"
+	protocol "github.com/collet-dev/collet/sdk/mcp"
+)
+
+// callTool answers tools/call: a bridge tool, or a tool by its wire name.
+func (f *Front) callTool(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
+	wire := gjson.GetBytes(r.Params, "name").String()
+	arguments := raw(gjson.GetBytes(r.Params, "arguments"))
+	servers := f.servers(r.Caller)
+	for _, b := range offered(servers) {
+		if b.name == wire {
+			return b.call(f, ctx, r, arguments)
+		}
+	}
+	tool, ok := resolve(servers, wire)
+	if !ok {
+		f.host.Settled(ctx) // it may be of a server that is still starting
+		servers = f.servers(r.Caller)
+		if tool, ok = resolve(servers, wire); !ok {
+			return nil, unknownTool(servers, wire)
+		}
+	}
+	return f.call(ctx, r, tool, arguments, exposure.ByName)
+}
+
+// callByBridge is tool_call.
+func (f *Front) callByBridge(ctx context.Context, r *protocol.Incoming, arguments json.RawMessage) (json.RawMessage, error) {
+	wanted, inner := gjson.GetBytes(arguments, "name"), gjson.GetBytes(arguments, "arguments")
+	if wanted.Type != gjson.String {
+		return toolError("tool_call", "invalid-arguments", "name is missing: it is the name of the tool to call, as tool_search gives it"), nil
+	}
+	if inner.Exists() && !inner.IsObject() {
+		return toolError("tool_call", "invalid-arguments", "arguments must be an object"), nil
+	}
+	f.host.Settled(ctx)
+	servers := f.servers(r.Caller)
+	tool, ok := resolve(servers, wanted.String())
+	if !ok {
+		return toolError(wanted.String(), "not-found", "no tool is called "+wanted.String()+suggest(servers, wanted.String())+"; use tool_search to find its name"), nil
+	}
+	return f.call(ctx, r, tool, raw(inner), exposure.ByBridge)
+}
+
+// call makes a call through the pipeline. What this client may not call is refused
+// before: the pipeline knows the configuration's exposure, not its principal's.
+func (f *Front) call(ctx context.Context, r *protocol.Incoming, t Tool, arguments json.RawMessage, via exposure.Via) (json.RawMessage, error) {
+	canonical := t.FullName()
+	if ok, reason := t.Exposure.Callable(exposure.Model, via); !ok {
+		return toolError(canonical, "not-found", canonical+" "+reason), nil
+	}
+	req := call.Request{
+		Tool: canonical, Arguments: arguments, Caller: exposure.Model, Via: via,
+		Meta: r.Meta, Ask: r.Ask, AcceptInput: r.Caller.Modern,
+		InputResponses: raw(gjson.GetBytes(r.Params, "inputResponses")),
+		RequestState:   gjson.GetBytes(r.Params, "requestState").String(),
+		OnProgress:     progress(r), OnLog: logger(r),
+	}
+	res, err := f.host.Call(ctx, req)
+	var fail *call.Failure
+	switch {
+	case errors.As(err, &fail):
+		return failureResult(canonical, fail), nil
+	case err != nil:
+		return nil, err
+	case res.Input != nil:
+		return inputRequired(res.Input), nil
+	}
+	return res.JSON, nil
+}
+
+// progress passes progress on to the client, nil when it wants none.
+func progress(r *protocol.Incoming) func(call.Progress) {
+	if r.Progress == nil {
+		return nil
+	}
+	return func(p call.Progress) {
+		params := fmt.Appendf(nil, `{"progress":%v`, p.Done)
+		if p.Total > 0 {
+			params = fmt.Appendf(params, `,"total":%v`, p.Total)
+		}
+		if p.Message != "" {
+			params = rawjson.AppendString(append(params, `,"message":`...), p.Message)
+		}
+		r.Progress(append(params, '}'))
+	}
+}
+
+// logger passes log records on to the client, nil when it wants none.
+func logger(r *protocol.Incoming) call.Logger {
+	if r.Log == nil {
+		return nil
+	}
+	return func(level, logger string, data json.RawMessage) {
+		var o rawjson.Object
+		o.String("level", level)
+		if logger != "" {
+			o.String("logger", logger)
+		}
+		o.Raw("data", data)
+		r.Log(o.Bytes())
+	}
+}
+
+// inputRequired is the result of a call that needs something first (2026-07-28,
+// MRTR).
+func inputRequired(in *call.InputRequired) json.RawMessage {
+	var o rawjson.Object
+	o.String("resultType", "input_required")
+	if in.Requests != nil {
+		o.Raw("inputRequests", in.Requests)
+	}
+	if in.State != "" {
+		o.String("requestState", in.State)
+	}
+	return o.Bytes()
+}
+
+// resolve returns the tool of a wire name or a canonical name: a model may have
+// read either. A hidden tool is not there.
+func resolve(servers []Server, wanted string) (Tool, bool) {
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			if t.Wire == wanted || t.FullName() == wanted {
+				return t, true
+			}
+		}
+	}
+	return Tool{}, false
+}
+
+// unknownTool is the error of a name that no tool has: MCP wants -32602
+// (2025-11-25 server/tools, Error Handling).
+func unknownTool(servers []Server, wanted string) error {
+	return invalidParams("Unknown tool: " + wanted + suggest(servers, wanted))
+}
+
+// maxNear bounds how many similar names an error offers.
+const maxNear = 3
+
+func suggest(servers []Server, wanted string) string {
+	var names []string
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			if strings.Contains(wanted, "/") {
+				names = append(names, t.FullName())
+			} else if t.Wire != "" {
+				names = append(names, t.Wire)
+			}
+		}
+	}
+	if near := name.Near(wanted, names, maxNear); len(near) > 0 {
+		return "; did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return ""
+}
+
+// raw is the text of a JSON value, nil when it does not exist.
+func raw(v gjson.Result) json.RawMessage {
+	if !v.Exists() {
+		return nil
+	}
+	return json.RawMessage(v.Raw)
+}

@@ -1,0 +1,143 @@
+// Package mcp is the host's MCP face: what a model client lists, searches and
+// calls. It is a handler of the server half of sdk/mcp, which owns the wire and
+// both protocol eras; this package owns which tools a model sees and under which
+// names.
+//
+// The list of tools follows from the configuration and the servers' real tools
+// alone. It never changes because somebody searched or called, which the
+// protocol forbids and which would cost every client its prompt cache.
+//
+// It knows servers by name only, starts nothing itself, makes every call through
+// the host's one pipeline, and never changes a result.
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+
+	"github.com/collet-dev/collet/host/internal/call"
+	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/search"
+	protocol "github.com/collet-dev/collet/sdk/mcp"
+)
+
+// Host is what the face needs of the host behind it.
+type Host interface {
+	// Servers are all enabled servers as they are now, sorted by name.
+	Servers() []Server
+	// Settled waits until the servers that have never listed their tools have, or
+	// have failed to, at most for the configuration's connect_wait since the host
+	// began to start them.
+	Settled(ctx context.Context)
+	// Call and Forward are the host's.
+	Call(ctx context.Context, req call.Request) (*call.Result, error)
+	Forward(ctx context.Context, req call.ForwardRequest) (json.RawMessage, error)
+}
+
+// Server is one server as the face sees it.
+type Server struct {
+	Name         string
+	Description  string // of its entry in mcp.toml
+	Instructions string // its own
+	State        string
+	Down         bool // its tools are unknown or cannot be called now
+	Starting     bool // it is down because it has not come up yet
+	Rules        exposure.Rules
+	Tools        []Tool          // sorted by name; hidden ones are not among them
+	Methods      []string        // that Forward takes
+	Capabilities json.RawMessage // the upstream's, nil when unknown
+}
+
+// Tool is one tool of a server.
+type Tool struct {
+	*catalog.Tool
+	Wire     string // "" when another tool claims its name
+	Exposure exposure.Exposure
+}
+
+// Principal is who asks, when the transport knows: it may narrow what there is.
+type Principal interface {
+	AllowsServer(server string) bool
+	// Exposure is how the principal sees a tool that is configured with e.
+	Exposure(server, tool string, e exposure.Exposure) exposure.Exposure
+}
+
+// Front answers model clients. It is a protocol.Handler.
+type Front struct {
+	host Host
+
+	indexing sync.Mutex
+	index    search.Index
+	indexed  map[string][]*catalog.Tool // what the index holds, by server
+
+	told atomic.Pointer[[]byte] // the list of all tools when a client last asked for its own
+}
+
+// New returns the face of h.
+func New(h Host) *Front {
+	return &Front{host: h, indexed: map[string][]*catalog.Tool{}}
+}
+
+// capabilities are always the same: which servers have prompts or resources is
+// not known before they run, and a client asks once.
+const capabilities = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true},"completions":{}}`
+
+// Describe says what the host is to a client: instructions carry the section
+// about its servers.
+func (f *Front) Describe(_ context.Context, c *protocol.Caller) protocol.Description {
+	return protocol.Description{
+		Instructions: Instructions(f.servers(c)),
+		Capabilities: json.RawMessage(capabilities),
+	}
+}
+
+// servers are the servers and tools that a caller may know of.
+func (f *Front) servers(c *protocol.Caller) []Server {
+	servers := f.host.Servers()
+	who, narrowed := c.Principal.(Principal)
+	if !narrowed {
+		return servers
+	}
+	var own []Server
+	for _, s := range servers {
+		if !who.AllowsServer(s.Name) {
+			continue
+		}
+		var tools []Tool
+		for _, t := range s.Tools {
+			if t.Exposure = who.Exposure(s.Name, t.Name, t.Exposure); t.Exposure.Searchable(exposure.Model) {
+				tools = append(tools, t)
+			}
+		}
+		s.Tools = tools
+		own = append(own, s)
+	}
+	return own
+}
+
+// Handle answers one request.
+func (f *Front) Handle(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
+	switch r.Method {
+	case "tools/list":
+		return f.listTools(ctx, r)
+	case "tools/call":
+		return f.callTool(ctx, r)
+	case "prompts/list", "resources/list", "resources/templates/list":
+		return f.listAll(ctx, r)
+	case "prompts/get":
+		return f.getPrompt(ctx, r)
+	case "resources/read":
+		return f.readResource(ctx, r)
+	case "completion/complete":
+		return f.complete(ctx, r)
+	}
+	return nil, protocol.ErrMethodNotFound
+}
+
+// invalidParams is the JSON-RPC error of a request that names what is not there.
+func invalidParams(message string) error {
+	return &protocol.WireError{Code: -32602, Message: message}
+}

@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host/internal/exposure"
+	protocol "github.com/collet-dev/collet/sdk/mcp"
+)
+
+// listTools answers tools/list: the direct tools by wire name, then the bridge
+// tools that the configuration calls for. There is one page: a client reads all
+// of them anyway, and a cursor would have to survive a list that changes.
+func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
+	f.host.Settled(ctx)
+	all := f.list(f.host.Servers())
+	f.told.Store(&all)
+	list := f.list(f.servers(r.Caller))
+	if r.Caller.Modern {
+		// Private: with credentials of its own, another client may get another list.
+		list = append(list[:len(list)-1], `,"ttlMs":0,"cacheScope":"private"}`...)
+	}
+	return list, nil
+}
+
+// Changed reports whether the list is another one than that which a client was
+// last given. Nobody needs to be told of a list that nobody has read.
+func (f *Front) Changed() bool {
+	told := f.told.Load()
+	return told != nil && !bytes.Equal(*told, f.list(f.host.Servers()))
+}
+
+// list is the result of tools/list: always the same bytes for the same tools.
+func (f *Front) list(servers []Server) []byte {
+	var direct []Tool
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			if t.Exposure.Listed(exposure.Model) && t.Wire != "" {
+				direct = append(direct, t)
+			}
+		}
+	}
+	slices.SortFunc(direct, func(a, b Tool) int { return strings.Compare(a.Wire, b.Wire) })
+	list := []byte(`{"tools":[`)
+	comma := ""
+	for _, t := range direct {
+		list = append(list, comma...)
+		list = appendDefinition(list, t)
+		comma = ","
+	}
+	for _, b := range offered(servers) {
+		list = append(append(list, comma...), b.definition...)
+		comma = ","
+	}
+	return append(list, `]}`...)
+}
+
+// InputSchema is the schema of a tool as it is listed to a caller.
+func (f *Front) InputSchema(_ context.Context, c *protocol.Caller, wire string) json.RawMessage {
+	if t, ok := resolve(f.servers(c), wire); ok {
+		return t.InputSchema
+	}
+	return nil
+}
+
+// appendDefinition appends a tool as its server wrote it, but under its wire name
+// and with an inputSchema that says that it is an object: MCP demands it, and
+// model interfaces refuse a whole list for one tool without it. A schema that
+// says something else is left alone.
+func appendDefinition(dst []byte, t Tool) []byte {
+	def := string(t.Definition)
+	name, schema := gjson.Get(def, "name"), gjson.Get(def, "inputSchema")
+	edits := []edit{{name.Index, name.Index + len(name.Raw), `"` + t.Wire + `"`}}
+	switch {
+	case !schema.Exists():
+		end := strings.LastIndexByte(def, '}')
+		edits = append(edits, edit{end, end, `,"inputSchema":{"type":"object"}`})
+	case !schema.IsObject():
+		edits = append(edits, edit{schema.Index, schema.Index + len(schema.Raw), `{"type":"object"}`})
+	case !schema.Get("type").Exists():
+		text := `"type":"object"`
+		if !empty(schema) {
+			text += ","
+		}
+		edits = append(edits, edit{schema.Index + 1, schema.Index + 1, text})
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
+	at := 0
+	for _, e := range edits {
+		dst = append(append(dst, def[at:e.from]...), e.text...)
+		at = e.to
+	}
+	return append(dst, def[at:]...)
+}
+
+// edit puts text in the place of bytes from..to.
+type edit struct {
+	from, to int
+	text     string
+}
+
+func empty(object gjson.Result) bool {
+	none := true
+	object.ForEach(func(_, _ gjson.Result) bool {
+		none = false
+		return false
+	})
+	return none
+}

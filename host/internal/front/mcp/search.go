@@ -1,0 +1,121 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/rawjson"
+	"github.com/collet-dev/collet/host/internal/search"
+	protocol "github.com/collet-dev/collet/sdk/mcp"
+)
+
+// maxHits is the most tools that one search returns; tool_search's schema says
+// it, too.
+const maxHits = 50
+
+// search is tool_search.
+func (f *Front) search(ctx context.Context, r *protocol.Incoming, arguments json.RawMessage) (json.RawMessage, error) {
+	query, limit := gjson.GetBytes(arguments, "query"), gjson.GetBytes(arguments, "limit")
+	if query.Type != gjson.String {
+		return toolError("tool_search", "invalid-arguments", "query is missing: say in a few words what the tool should do"), nil
+	}
+	f.host.Settled(ctx)
+	servers := f.servers(r.Caller)
+	tools := f.indexAll(servers)
+	hits, total := f.index.Search(query.String(), search.Options{
+		Server: gjson.GetBytes(arguments, "server").String(),
+		Limit:  min(int(limit.Int()), maxHits),
+		Keep: func(server, tool string) bool {
+			t, ok := tools[server+"/"+tool]
+			return ok && t.Exposure.Searchable(exposure.Model)
+		},
+	})
+	found := make([][]byte, 0, len(hits))
+	for _, h := range hits {
+		found = append(found, hitJSON(tools[h.Server+"/"+h.Tool], h.Score))
+	}
+	var pending [][]byte
+	for _, s := range servers {
+		if s.Down {
+			var o rawjson.Object
+			o.String("server", s.Name)
+			o.String("state", s.State)
+			pending = append(pending, o.Bytes())
+		}
+	}
+	var o rawjson.Object
+	o.Raw("tools", rawjson.Array(found))
+	o.Int("total", int64(total))
+	o.Raw("pending", rawjson.Array(pending))
+	structured := o.Bytes()
+	out := rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), string(structured))
+	out = append(append(out, `}],"structuredContent":`...), structured...)
+	return append(out, '}'), nil
+}
+
+func hitJSON(t Tool, score float64) []byte {
+	var o rawjson.Object
+	o.String("name", t.FullName())
+	o.OptionalString("wireName", t.Wire)
+	o.String("description", t.Description)
+	o.String("exposure", string(t.Exposure))
+	o.Raw("score", fmt.Appendf(nil, "%g", score))
+	if t.InputSchema != nil {
+		o.Raw("inputSchema", t.InputSchema)
+	}
+	return o.Bytes()
+}
+
+// indexAll brings the index up to date with the servers' lists and returns their
+// tools by canonical name.
+func (f *Front) indexAll(servers []Server) map[string]Tool {
+	f.indexing.Lock()
+	defer f.indexing.Unlock()
+	tools := map[string]Tool{}
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			tools[t.FullName()] = t
+		}
+	}
+	seen := map[string]bool{}
+	for _, s := range servers {
+		seen[s.Name] = true
+		if f.isIndexed(s) {
+			continue
+		}
+		part := search.Server{Name: s.Name, Description: s.Description, Instructions: s.Instructions}
+		kept := make([]*catalog.Tool, 0, len(s.Tools))
+		for _, t := range s.Tools {
+			part.Tools = append(part.Tools, search.Tool{Name: t.Name, Wire: t.Wire, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema})
+			kept = append(kept, t.Tool)
+		}
+		f.index.Put(part)
+		f.indexed[s.Name] = kept
+	}
+	for n := range f.indexed {
+		if !seen[n] {
+			f.index.Remove(n)
+			delete(f.indexed, n)
+		}
+	}
+	return tools
+}
+
+// isIndexed says whether the index has these very tools of the server.
+func (f *Front) isIndexed(s Server) bool {
+	have, ok := f.indexed[s.Name]
+	if !ok || len(have) != len(s.Tools) {
+		return false
+	}
+	for i, t := range s.Tools {
+		if have[i] != t.Tool {
+			return false
+		}
+	}
+	return true
+}
