@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -100,6 +101,14 @@ func TestSweepDead(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dead, "plugin-dir1"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	old := time.Now().Add(-2 * settleTime)
+	if err := os.Chtimes(dead, old, old); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(base, "2") // its host may just be about to lock it
+	if err := os.Mkdir(fresh, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	first, err := lockDirIn(base)
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +122,9 @@ func TestSweepDead(t *testing.T) {
 	}
 	if _, err := os.Stat(dead); !os.IsNotExist(err) {
 		t.Errorf("the dead host's directory: %v", err)
+	}
+	if _, err := os.Stat(fresh); err != nil {
+		t.Errorf("a directory just made: %v", err)
 	}
 	if _, err := os.Stat(first.path); err != nil {
 		t.Error(err)
