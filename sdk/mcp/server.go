@@ -219,8 +219,12 @@ func (s *Server) enter() bool {
 	return true
 }
 
+// closeLimit is how long requests may take to end once they are cancelled.
+const closeLimit = 5 * time.Second
+
 // Close takes nothing more, ends subscriptions and streams, and waits for what is
-// being answered; when ctx ends, that is cancelled. ServeStdio returns.
+// being answered; when ctx ends, that is cancelled, and the error says so. ServeStdio
+// returns.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closed {
@@ -242,6 +246,9 @@ func (s *Server) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		s.stop()
 	}
-	<-gone
+	select {
+	case <-gone:
+	case <-time.After(closeLimit): // what goes on, if so, does not look at its ctx
+	}
 	return ctx.Err()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,8 @@ type guests struct {
 	used   list.List // of *guest, the one used last in front
 	sweep  *time.Timer
 	closed bool
+
+	kept atomic.Int64 // bytes of streams, for clients that come back
 }
 
 // guest is one legacy HTTP session.
@@ -37,6 +40,7 @@ type guest struct {
 	mu       sync.Mutex
 	streams  []*stream // oldest first
 	last     uint64    // number of the newest one
+	gone     bool
 	asking   map[uint64]*reply
 	listener *listener
 	idle     *stream // what belongs to no request; nil while nobody reads
@@ -196,6 +200,12 @@ func (g *guest) end() {
 	g.answers.end()
 	g.client.leave()
 	g.hush()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gone = true
+	for _, t := range g.streams {
+		t.forget()
+	}
 }
 
 func (g *guest) hush() {

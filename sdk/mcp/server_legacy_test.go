@@ -166,6 +166,57 @@ func TestLostRequestsEnd(t *testing.T) {
 	})
 }
 
+// A request whose client has come back goes on.
+func TestResumedRequestsGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{release: make(chan struct{})}
+		s := NewServer(d, ServerOptions{Name: "desk"})
+		h := map[string]string{"Mcp-Session-Id": inBubble(s, t.Context(), "POST", legacyHello("2025-11-25", "{}"), nil).Header().Get("Mcp-Session-Id")}
+		time.AfterFunc(4*resumeLimit, func() { close(d.release) })
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		go inBubble(s, ctx, "POST", legacyCall("1", "wait", "{}", ""), h)
+		<-ctx.Done()
+		time.Sleep(time.Second)
+		h["Last-Event-ID"] = "1-1"
+		if got := inBubble(s, t.Context(), "GET", "", h).Body.String(); !strings.Contains(got, "id: 1-2\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\"") {
+			t.Errorf("the stream: %q", got)
+		}
+		_ = s.Close(t.Context())
+	})
+}
+
+// What is kept for clients that come back is bounded, and freed with its session.
+func TestKeptStreamsAreBounded(t *testing.T) {
+	d := &desk{}
+	s := deskServer(t, d, ServerOptions{})
+	url := publish(t, s)
+	h := hello(t, url, "2025-11-25", "{}", nil)
+	h["Accept"] = "application/json, text/event-stream"
+	large := func(id string) string {
+		return legacyCall(id, "big", `{"bytes":3000000}`, `"progressToken":1`)
+	}
+	for range 3 {
+		if _, body := exchangeWith(t, "POST", url, large("1"), h); len(body) < 3000000 {
+			t.Fatalf("%.300s", body)
+		}
+	}
+	if kept := s.guests.kept.Load(); kept > 3*maxSettled {
+		t.Errorf("%d bytes are kept of what was read", kept)
+	}
+	for range 3 * maxStreams {
+		exchangeWith(t, "POST", url, legacyCall("1", "steps", "{}", `"progressToken":1`), h)
+	}
+	kept := s.guests.kept.Load()
+	if kept == 0 || kept > maxStreams*4096 {
+		t.Errorf("%d bytes are kept", kept)
+	}
+	exchangeWith(t, "DELETE", url, "", h)
+	if kept := s.guests.kept.Load(); kept != 0 {
+		t.Errorf("%d bytes are kept of nobody", kept)
+	}
+}
+
 // A cancelled request gets no answer, and its stream ends.
 func TestLegacyCancel(t *testing.T) {
 	d := &desk{began: make(chan *Incoming, 1), canceled: make(chan string, 1)}

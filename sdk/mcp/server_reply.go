@@ -15,7 +15,7 @@ type reply struct {
 	s      *Server
 	w      http.ResponseWriter
 	r      *http.Request
-	cancel context.CancelFunc // of the request; nil for none
+	cancel context.CancelFunc // of a request that ends with its client; nil for others
 	json   bool               // the client accepts it
 	events bool
 	// resume makes the stream one that a client can come back to; nil where there is
@@ -51,9 +51,10 @@ func (a *reply) begin() *stream {
 	} else {
 		a.stream = &stream{}
 	}
-	cancel := a.cancel
+	t, cancel := a.stream, a.cancel
 	a.out = newWriter(steadyWriter{w: a.w, rc: http.NewResponseController(a.w), stream: true}, func(error) {
-		if cancel != nil && a.resume == nil {
+		t.fail()
+		if cancel != nil {
 			cancel()
 		}
 	})
@@ -66,11 +67,15 @@ func (a *reply) begin() *stream {
 	return a.stream
 }
 
-// lost says whether a client that lost the connection can come back.
-func (a *reply) lost() bool {
+// resumable is the stream to which a client that lost the connection can come back;
+// nil for none.
+func (a *reply) resumable() *stream {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.stream != nil && a.resume != nil
+	if a.resume == nil {
+		return nil
+	}
+	return a.stream
 }
 
 // tell sends what may be lost ahead of the answer.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,8 +14,12 @@ const (
 	writeLimit = 30 * time.Second
 	writePiece = 256 << 10
 	// maxKept bounds what is kept of one stream for a client that comes back, in
-	// bytes, besides the last message.
-	maxKept = 1 << 20
+	// bytes, besides the last message; maxAllKept what is kept of all streams.
+	maxKept    = 1 << 20
+	maxAllKept = 64 << 20
+	// maxSettled bounds what is kept of a stream that was written to its end: the
+	// client has most likely read it.
+	maxSettled = 64 << 10
 )
 
 // steadyWriter writes a response to a client that has to go on reading.
@@ -67,14 +72,17 @@ var comment = []byte(":\n\n")
 // numbers its events and keeps them for a client that lost its connection and comes
 // back (2025-11-25, Streamable HTTP, Resumability and Redelivery).
 type stream struct {
-	number uint64 // in the session; 0 keeps nothing
+	number uint64        // in the session; 0 keeps nothing
+	all    *atomic.Int64 // bytes kept of all streams
 
-	mu    sync.Mutex
-	out   *writer // nil while nobody reads
-	kept  [][]byte
-	first int // number of kept[0], from 1
-	bytes int
-	over  bool // the last message was sent
+	mu     sync.Mutex
+	out    *writer // nil while nobody reads
+	kept   [][]byte
+	first  int // number of kept[0], from 1
+	bytes  int
+	over   bool // the last message was sent
+	gone   bool // nobody can come back
+	failed bool // a reader was lost
 }
 
 // tell sends what may be lost where the client does not read.
@@ -95,8 +103,8 @@ func (t *stream) put(message []byte, mayLose, last bool) {
 	t.over = last
 	if message != nil {
 		var e []byte
-		if t.number != 0 {
-			e = t.keep(message)
+		if t.number != 0 && !t.gone {
+			e = t.keep(append(t.id(t.first+len(t.kept)), eventOf(message)...))
 		} else {
 			e = eventOf(message)
 		}
@@ -111,23 +119,37 @@ func (t *stream) put(message []byte, mayLose, last bool) {
 
 // prime sends an event without a message, whose id a client can come back with
 // before there is a first message (2025-11-25, Streamable HTTP).
-func (t *stream) prime() {
-	e := append(t.id(t.first+len(t.kept)), "data:\n\n"...)
-	t.kept = append(t.kept, e)
-	t.bytes += len(e)
-}
+func (t *stream) prime() { t.keep(append(t.id(t.first), "data:\n\n"...)) }
 
-func (t *stream) keep(message []byte) []byte {
-	e := append(t.id(t.first+len(t.kept)), eventOf(message)...)
+func (t *stream) keep(e []byte) []byte {
 	t.kept = append(t.kept, e)
-	t.bytes += len(e)
-	for len(t.kept) > 1 && t.bytes > maxKept {
-		t.bytes -= len(t.kept[0])
+	t.count(len(e))
+	for len(t.kept) > 1 && t.bytes > maxKept || len(t.kept) > 0 && t.all.Load() > maxAllKept {
+		t.count(-len(t.kept[0]))
 		t.kept[0] = nil
 		t.kept = t.kept[1:]
 		t.first++
 	}
 	return e
+}
+
+func (t *stream) count(bytes int) {
+	t.bytes += bytes
+	t.all.Add(int64(bytes))
+}
+
+// forget keeps nothing any more.
+func (t *stream) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.gone = true
+	t.drop()
+}
+
+func (t *stream) drop() {
+	t.first += len(t.kept)
+	t.kept = nil
+	t.count(-t.bytes)
 }
 
 func (t *stream) id(n int) []byte {
@@ -155,14 +177,33 @@ func (t *stream) attach(out *writer, after int) {
 	}
 }
 
+// fail says that what was written may not have been read.
+func (t *stream) fail() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed = true
+}
+
 // detach says that out reads no more.
 func (t *stream) detach(out *writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.out == out {
-		t.out = nil
-	}
 	out.finish()
+	if t.out != out {
+		return
+	}
+	t.out = nil
+	if t.over && !t.failed && t.bytes > maxSettled {
+		t.drop()
+	}
+	t.failed = false
+}
+
+// read says whether somebody reads it.
+func (t *stream) read() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.out != nil
 }
 
 // run is the reading end: it writes the stream to w, with a comment wherever it

@@ -75,6 +75,12 @@ func (d *desk) Handle(ctx context.Context, r *Incoming) (json.RawMessage, error)
 			time.Sleep(time.Duration(pause) * time.Millisecond)
 		}
 		return content("stepped"), nil
+	case "big":
+		n, _ := number(member(args, "bytes"))
+		if r.Progress != nil {
+			r.Progress(json.RawMessage(`{"progress":1}`))
+		}
+		return content(strings.Repeat("x", int(min(max(n, 0), 4<<20)))), nil
 	case "log":
 		if r.Log != nil {
 			for _, level := range []string{"debug", "info", "error"} {

@@ -87,16 +87,7 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, a *reply, d 
 	if a.events && g.client.mayAsk() {
 		d.ask = g.ask(a)
 	}
-	// A client that loses the connection may come back to a stream, but not to a
-	// response that is none yet.
-	defer context.AfterFunc(r.Context(), func() {
-		if !a.lost() {
-			q.cancel()
-			return
-		}
-		late := time.AfterFunc(resumeLimit, q.cancel)
-		context.AfterFunc(q.ctx, func() { late.Stop() })
-	})()
+	defer context.AfterFunc(r.Context(), func() { a.outlive(q) })()
 	a.wait(quickAnswer)
 	result, err := s.handle(q.ctx, d)
 	if !g.answers.close(q) {
@@ -106,16 +97,40 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, a *reply, d 
 	a.answer(d, result, err)
 }
 
+// outlive has a request go on whose client lost the connection, for as long as it
+// may come back; it cannot come back to a response that is no stream yet.
+func (a *reply) outlive(q *inquiry) {
+	t := a.resumable()
+	if t == nil {
+		q.cancel()
+		return
+	}
+	q.expect(t)
+}
+
+// expect ends a request whose client does not come back to its stream.
+func (q *inquiry) expect(t *stream) {
+	late := time.AfterFunc(resumeLimit, func() {
+		if t.read() {
+			q.expect(t)
+		} else {
+			q.cancel()
+		}
+	})
+	context.AfterFunc(q.ctx, func() { late.Stop() })
+}
+
 // open begins the stream of a request.
 func (g *guest) open() *stream {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.last++
-	t := &stream{number: g.last, first: 1}
-	if g.client.caller.Version >= "2025-11-25" {
+	t := &stream{number: g.last, first: 1, all: &g.s.guests.kept, gone: g.gone}
+	if g.client.caller.Version >= "2025-11-25" && !g.gone {
 		t.prime()
 	}
 	if len(g.streams) >= maxStreams {
+		g.streams[0].forget()
 		g.streams = slices.Delete(g.streams, 0, 1)
 	}
 	g.streams = append(g.streams, t)
@@ -201,8 +216,8 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	out := newWriter(steadyWriter{w: w, rc: http.NewResponseController(w), stream: true}, func(error) {})
 	var t *stream
+	out := newWriter(steadyWriter{w: w, rc: http.NewResponseController(w), stream: true}, func(error) { t.fail() })
 	if after := r.Header.Get("Last-Event-Id"); after != "" {
 		number, event, ok := parseEventID(after)
 		if t = g.stream(number); !ok || t == nil {
