@@ -18,6 +18,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/hub"
 	"github.com/collet-dev/collet/host/internal/plugins"
+	"github.com/collet-dev/collet/host/internal/results"
 	"github.com/collet-dev/collet/host/internal/server"
 )
 
@@ -32,6 +33,7 @@ type Host struct {
 	plugins pluginFinder
 	hub     *hub.Hub
 	calls   *call.Pipeline
+	results *results.Store
 	events  events
 
 	reloading sync.Mutex // one at a time, so that the last one read is the one kept
@@ -54,7 +56,10 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 	opt.Version = cmp.Or(opt.Version, "dev")
 	opt.StateDir = cmp.Or(opt.StateDir, stateDir())
 	opt.CacheDir = cmp.Or(opt.CacheDir, filepath.Join(xdg.CacheHome, "collet"))
-	h := &Host{opt: opt, values: newResolver(opt.Environ)}
+	h := &Host{opt: opt, values: newResolver(opt.Environ), results: OpenResults(opt.StateDir)}
+	if err := h.results.Sweep(); err != nil {
+		opt.Log.Warn("kept results that have expired cannot be removed", "error", err)
+	}
 	h.adopt(c)
 	h.hub = hub.New(c, server.Surroundings{
 		Plugins:   &h.plugins,
@@ -81,6 +86,8 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 			s, err := h.hub.Enabled(name)
 			return s, err
 		},
+		Budget:   h.ResponseBudget,
+		Results:  h.results,
 		Started:  func(e call.Event) { h.events.emit(Event{CallStarted: &e}) },
 		Finished: func(e call.Event) { h.events.emit(Event{CallFinished: &e}) },
 		Log:      opt.Log,

@@ -25,6 +25,7 @@ type Request struct {
 	Tool       string          // the canonical name, "<server>/<tool>"
 	Arguments  json.RawMessage // a JSON object, passed on as it is; nil is {}
 	Caller     exposure.Caller // default: program
+	Owner      string          // whose result it is, should it have to be kept: one string per credential; default: "local"
 	Via        exposure.Via    // how a model calls; default: by name
 	Timeout    time.Duration   // one attempt; 0 means the server's own
 	Retry      Retry           // empty means the server's own

@@ -46,6 +46,11 @@ type Pipeline struct {
 	// Started and Finished are told of every call. They must not block.
 	Started, Finished func(Event)
 	Log               *slog.Logger
+	// Budget is response_budget as it is now, in bytes: the largest result that a
+	// model gets. Nil is no budget.
+	Budget func() int64
+	// Results keeps what is over budget. Nil keeps nothing.
+	Results Keeper
 }
 
 // steps is the life of a call. The attempt step is the only one that reaches the
@@ -144,10 +149,6 @@ func (p *Pipeline) checkExposure(_ context.Context, w *work) *Failure {
 
 // askConsent lets every call pass until consent is configured for real.
 func (p *Pipeline) askConsent(context.Context, *work) *Failure { return nil }
-
-// fitBudget lets every result pass: only results toward a model have a budget,
-// and no front serves one yet.
-func (p *Pipeline) fitBudget(context.Context, *work) *Failure { return nil }
 
 // wrap makes a failure of this package out of one of package server.
 func wrap(err error) *Failure {
