@@ -19,33 +19,19 @@ const (
 )
 
 // deadlines keeps a client that stalls from holding on to the process: its body has
-// to arrive in time, and every write of the answer to be taken. They replace the
-// server's ReadTimeout and WriteTimeout, which would end streams.
+// to arrive in time, and every write of the answer to be taken. The server's own
+// WriteTimeout would end streams; net/http lifts the deadline of reading once the
+// body is there.
 func (g *Guard) deadlines(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, func()) {
 	control := http.NewResponseController(w)
 	// Errors mean a writer without a connection, as in tests: nothing to bound.
 	if r.Body != nil && r.Body != http.NoBody {
 		_ = control.SetReadDeadline(time.Now().Add(g.bodyTime))
-		r.Body = &timedBody{r.Body, control}
 	}
 	return &timedWriter{w, control, g.writeTime}, func() {
-		_ = control.SetWriteDeadline(time.Now().Add(g.writeTime)) // for what net/http has buffered
+		// For what net/http has buffered; it lifts this one too when that is written.
+		_ = control.SetWriteDeadline(time.Now().Add(g.writeTime))
 	}
-}
-
-// timedBody lifts the deadline once the body is there: net/http goes on reading,
-// to notice that the client has gone.
-type timedBody struct {
-	io.ReadCloser
-	control *http.ResponseController
-}
-
-func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
-		_ = b.control.SetReadDeadline(time.Time{})
-	}
-	return n, err
 }
 
 // timedWriter gives each write its time.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -249,4 +250,45 @@ func TestStreamsFlush(t *testing.T) {
 		t.Errorf("the event does not come: %q, %v", line, err)
 	}
 	cancel() // and the handler notices
+}
+
+// Over HTTP/2 a deadline that has passed resets the stream, written to or not.
+func TestSilentStreams(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		p := &peer{}
+		g, err := guard.New(guard.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Hurry(50 * time.Millisecond)
+		p.Server = httptest.NewUnstartedServer(g.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			for range 2 {
+				_, _ = io.WriteString(w, "data: 1\n\n")
+				w.(http.Flusher).Flush()
+				select {
+				case <-r.Context().Done():
+					t.Errorf("HTTP/2 %v: the stream ended by itself", http2)
+				case <-time.After(250 * time.Millisecond): // longer than any deadline
+				}
+			}
+		})))
+		p.EnableHTTP2 = http2
+		if http2 {
+			p.StartTLS()
+		} else {
+			p.Start()
+		}
+		resp, err := p.Client().Post(p.URL+"/mcp", "text/plain", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || string(body) != "data: 1\n\ndata: 1\n\n" || (resp.ProtoMajor == 2) != http2 {
+			t.Errorf("HTTP/2 %v, %s: %q, %v", http2, resp.Proto, body, err)
+		}
+		p.Client().CloseIdleConnections()
+		p.Close()
+	}
 }

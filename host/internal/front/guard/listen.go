@@ -144,7 +144,7 @@ func (c *conn) Close() error {
 
 // Server is an http.Server for a handler behind a Guard. A connection that does not
 // send its headers, or nothing at all, ends; bodies and answers have the guard's
-// deadlines instead of the server's, which would end streams. What net/http has to
+// deadlines, since the server's own would end streams. What net/http has to
 // say goes to log, for debugging.
 func Server(h http.Handler, log *slog.Logger) *http.Server {
 	if log == nil {

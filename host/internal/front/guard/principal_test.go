@@ -58,6 +58,7 @@ func TestCeiling(t *testing.T) {
 		{Servers: []string{"a"}, Ceiling: exposure.Codemode},
 		{Servers: []string{"a"}, Tools: []string{"top"}, Ceiling: exposure.Deferred},
 		{Servers: []string{"b"}},
+		{Servers: []string{"b"}, Ceiling: exposure.Codemode},
 	}}
 	for _, test := range []struct {
 		server, tool    string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -176,5 +177,27 @@ func TestNobodyElseWithoutAuthentication(t *testing.T) {
 	resp = record(g, "/mcp", context.WithValue(t.Context(), http.LocalAddrContextKey, other))
 	if resp.Code != http.StatusForbidden || reason != guard.NotLocal {
 		t.Errorf("a connection to an address that is not loopback: %d, %s", resp.Code, reason)
+	}
+}
+
+// Names of this computer mean it on its own connections only, and an address means
+// the connection that came to it.
+func TestHostOfAnotherAddress(t *testing.T) {
+	g, err := guard.New(guard.Options{Auth: []guard.Authenticator{tokens{canary: owner("a")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(192, 168, 1, 5), Port: 80})
+	for host, want := range map[string]int{
+		"192.168.1.5": 200, "192.168.1.5:80": 200,
+		"192.168.1.5:8080": 403, "192.168.1.6": 403, "localhost": 403, "127.0.0.1": 403, "[::1]": 403,
+	} {
+		r := request(t, "Bearer "+canary).WithContext(here)
+		r.Host = host
+		w := httptest.NewRecorder()
+		g.Wrap(http.HandlerFunc(echo)).ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("Host %s to 192.168.1.5: %d; want %d", host, w.Code, want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -140,36 +141,63 @@ func TestStalledClients(t *testing.T) {
 	}
 }
 
-// One connection serves more than one request: what a deadline was set for is over.
+// One connection serves more than one request, those of another handler among them:
+// what a deadline was set for is over.
 func TestConnectionIsKept(t *testing.T) {
-	p := serve(t, guard.Options{}, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(w, r.Body)
-		if r.URL.Path == "/slow" { // slower than any deadline
-			_ = http.NewResponseController(w).Flush()
-			select {
-			case <-r.Context().Done():
-				t.Error("the request ended while the answer was thought about")
-			case <-time.After(300 * time.Millisecond):
-			}
+	g, err := guard.New(guard.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Hurry(50 * time.Millisecond)
+	echo := func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", g.Wrap(http.HandlerFunc(echo)))
+	mux.HandleFunc("/other", echo)
+	for name, s := range map[string]*http.Server{"own": guard.Server(mux, nil), "another": {Handler: mux}} {
+		server := httptest.NewUnstartedServer(nil)
+		server.Config = s
+		server.Start()
+		c, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-	p.guard.Hurry(50 * time.Millisecond)
+		in := bufio.NewReader(c)
+		for i, path := range []string{"/mcp", "/mcp", "/other", "/mcp"} {
+			fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 3\r\n\r\nab%d", path, server.Listener.Addr(), i)
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatalf("%s server, request %d: %v", name, i, err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if string(body) != fmt.Sprint("ab", i) {
+				t.Errorf("%s server, request %d: %q", name, i, body)
+			}
+			time.Sleep(100 * time.Millisecond) // longer than any deadline
+		}
+		c.Close()
+		server.Close()
+	}
+}
+
+// A client that takes no answers does not keep its connection: not even those that
+// are small enough for buffers.
+func TestAnswersHaveToBeTaken(t *testing.T) {
+	p := serve(t, guard.Options{Auth: []guard.Authenticator{tokens{}}}, echo)
+	p.guard.Hurry(100 * time.Millisecond)
 	c, err := net.Dial("tcp", p.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	in := bufio.NewReader(c)
-	for i, path := range []string{"/mcp", "/slow", "/mcp"} {
-		fmt.Fprintf(c, "POST "+path+" HTTP/1.1\r\nHost: localhost%s\r\nContent-Length: 3\r\n\r\nab%d", p.port(), i)
-		resp, err := http.ReadResponse(in, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if string(body) != fmt.Sprint("ab", i) {
-			t.Errorf("request %d: %q", i, body)
+	_ = c.SetWriteDeadline(time.Now().Add(30 * time.Second))
+	request := []byte("GET /mcp HTTP/1.1\r\nHost: localhost" + p.port() + "\r\n\r\n")
+	for { // until its buffers are full, and the server's, and the server gives up
+		if _, err := c.Write(request); err != nil {
+			if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+				t.Error("the server waits for a client that reads nothing")
+			}
+			return
 		}
 	}
 }

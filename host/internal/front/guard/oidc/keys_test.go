@@ -85,6 +85,39 @@ func TestRotation(t *testing.T) {
 	})
 }
 
+// A token that was verified before is looked at again when the keys change, and when
+// its time is over.
+func TestRememberedTokens(t *testing.T) {
+	old, next := ecKey(t, "old", elliptic.P256()), ecKey(t, "next", elliptic.P256())
+	synctest.Test(t, func(t *testing.T) {
+		s := bubbleServer(old)
+		i := newIssuer(t, s, func(o *oidc.Options) { o.Client = inside(s) })
+		token := sign(t, old, jose.ES256, claims(s, nil)) // for an hour
+		counts := func(when string) {
+			t.Helper()
+			for range 2 {
+				if _, err := i.Authenticate(t.Context(), token); err != nil {
+					t.Errorf("%s: %v", when, err)
+				}
+			}
+		}
+		counts("at first")
+		counts("at first")
+		time.Sleep(time.Hour + 30*time.Second)
+		counts("within the skew")
+		time.Sleep(time.Minute)
+		refused(t, i, "after its time", token, guard.Expired)
+
+		token = sign(t, old, jose.ES256, claims(s, nil))
+		counts("another")
+		s.publish(next)
+		time.Sleep(11 * time.Minute)
+		_, _ = i.Authenticate(t.Context(), token) // has the keys asked for
+		synctest.Wait()
+		refused(t, i, "after its key", token, guard.UnknownKey)
+	})
+}
+
 // The issuer may be down for a while, and comes back.
 func TestIssuerIsDown(t *testing.T) {
 	key, other := ecKey(t, "k", elliptic.P256()), ecKey(t, "other", elliptic.P256())
@@ -203,6 +236,12 @@ func TestOneQuestionAtOnce(t *testing.T) {
 				}
 			})
 		}
+		time.Sleep(8 * time.Second) // longer than the pause
+		waiting.Go(func() {
+			if _, err := i.Authenticate(t.Context(), token); err != nil {
+				t.Error(err)
+			}
+		})
 		synctest.Wait()
 		close(s.delay)
 		waiting.Wait()

@@ -148,13 +148,32 @@ func TestChanges(t *testing.T) {
 	check("rewritten at once", "other-token", guard.ErrUnknown)
 	check("rewritten at once", "third-token", nil)
 
+	at := time.Now().Add(-time.Hour)
+	stamp := func(path string) {
+		t.Helper()
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stamp(path)
+	check("unchanged", "third-token", nil)
 	next := path + ".new"
 	write(t, next, "moved-token")
+	stamp(next) // the same time and size: it is another file all the same
 	if err := os.Rename(next, path); err != nil {
 		t.Fatal(err)
 	}
 	check("replaced", "third-token", guard.ErrUnknown)
 	check("replaced", "moved-token", nil)
+
+	now := time.Now()
+	for _, token := range []string{"first-fresh", "other-fresh"} { // both within one step of a coarse clock
+		write(t, path, token)
+		if err := os.Chtimes(path, now, now); err != nil {
+			t.Fatal(err)
+		}
+		check("a moment ago", token, nil)
+	}
 
 	write(t, path, "") // half of a rewrite
 	if _, err := f.Authenticate(t.Context(), "moved-token"); err == nil || errors.Is(err, guard.ErrUnknown) {
