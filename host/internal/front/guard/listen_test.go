@@ -44,8 +44,13 @@ func TestListen(t *testing.T) {
 func TestConnectionsAreBounded(t *testing.T) {
 	l := &listener{most: 3, mostPerAddress: 2, open: map[netip.Addr]int{}}
 	a, b, c, here := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3"), netip.MustParseAddr("127.0.0.1")
-	if !l.admit(a) || !l.admit(a) || l.admit(a) || !l.admit(b) || l.admit(b) || l.admit(c) {
-		t.Error("the bounds do not hold")
+	for i, want := range []struct {
+		addr netip.Addr
+		in   bool
+	}{{a, true}, {a, true}, {a, false}, {b, true}, {b, false}, {c, false}} {
+		if l.admit(want.addr) != want.in {
+			t.Errorf("connection %d of %s: want %t", i, want.addr, want.in)
+		}
 	}
 	l.leave(a)
 	if !l.admit(c) {
@@ -54,8 +59,10 @@ func TestConnectionsAreBounded(t *testing.T) {
 	for _, addr := range []netip.Addr{a, b, c} {
 		l.leave(addr)
 	}
-	if !l.admit(here) || !l.admit(here) || !l.admit(here) || l.admit(here) {
-		t.Error("loopback counts in total alone")
+	for i := range 4 {
+		if l.admit(here) != (i < 3) {
+			t.Error("loopback counts in total alone", i)
+		}
 	}
 	for range 3 {
 		l.leave(here)

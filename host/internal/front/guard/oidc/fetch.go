@@ -54,7 +54,7 @@ func newSource(opt Options) (*source, error) {
 func safeURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil {
-		return nil, errors.New("it is no URL; write https://...")
+		return nil, errors.New("it is no URL of the form https://HOST")
 	}
 	if u.Scheme == "https" || u.Scheme == "http" && loopback(u) {
 		return u, nil
