@@ -14,9 +14,13 @@ import (
 // timeout); a package runner that downloads may well need more than one of them.
 const connectTimeout = 5 * time.Minute
 
-// reportTime is how long before the host gives a start up the first attempt ends,
-// so that the host hears why and not only that it took too long.
-const reportTime = 250 * time.Millisecond
+// How long before the host gives a start up the first attempt ends, so that the
+// host hears why and not only that it took too long: an eighth of what is left,
+// within these bounds. An upstream that floods its output takes time to end.
+const (
+	minReportTime = 250 * time.Millisecond
+	maxReportTime = 5 * time.Second
+)
 
 // observer learns how the connection is. Its methods must not block.
 type observer interface {
@@ -61,8 +65,8 @@ func newLink(dial func(context.Context) (Upstream, error), remote bool, to obser
 // does not say.
 func (l *link) start(by time.Time) {
 	limit := connectTimeout
-	if left := time.Until(by) - reportTime; !by.IsZero() && left > 0 {
-		limit = min(limit, left)
+	if left := time.Until(by); !by.IsZero() && left > minReportTime {
+		limit = min(limit, left-min(max(left/8, minReportTime), maxReportTime))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

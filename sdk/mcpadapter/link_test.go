@@ -327,10 +327,12 @@ func TestClose(t *testing.T) {
 // The first attempt ends in time to tell the host why; later ones have their own.
 func TestReportsBeforeTheHostGivesUp(t *testing.T) {
 	for by, want := range map[time.Duration]time.Duration{
-		0:                connectTimeout, // the host does not say
-		10 * time.Second: 10*time.Second - reportTime,
-		time.Hour:        connectTimeout,
-		reportTime / 2:   connectTimeout, // too late for that
+		0:                 connectTimeout, // the host does not say
+		time.Second:       750 * time.Millisecond,
+		8 * time.Second:   7 * time.Second,
+		100 * time.Second: 95 * time.Second,
+		time.Hour:         connectTimeout,
+		minReportTime / 2: connectTimeout, // too late for that
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var limits []time.Duration

@@ -40,8 +40,8 @@ func TestStartFailures(t *testing.T) {
 		{"command is missing", "command = \"no-such-command\"\nenv = { PATH = \"/nowhere/bin:/nor/here\" }", failure.ConnectionRefused, false, []string{"no-such-command", "/nowhere/bin", "/nor/here"}},
 		{"upstream's list is none", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"nolist\"]", failure.InvalidResult, false, []string{"tools"}},
 		{"upstream exits", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"crash-init\"]", failure.ConnectionRefused, false, []string{"exit status 1", "NASTY_API_KEY"}},
-		{"upstream never answers", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"initnever\"]\nstart_timeout = \"2s\"", failure.Timeout, false, []string{"handshake", "start_timeout is 2s", "mcp.toml:1"}},
-		{"upstream is no MCP server", "command = \"sh\"\nargs = [\"-c\", \"echo Listening on 3000; sleep 60\"]\nstart_timeout = \"2s\"", failure.Timeout, false, []string{"it printed only output that is no MCP, first \"Listening on 3000\"", "start_timeout is 2s"}},
+		{"upstream never answers", "command = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"initnever\"]\nstart_timeout = \"4s\"", failure.Timeout, false, []string{"handshake", "start_timeout is 4s", "mcp.toml:1"}},
+		{"upstream is no MCP server", "command = \"sh\"\nargs = [\"-c\", \"echo Listening on 3000; sleep 60\"]\nstart_timeout = \"4s\"", failure.Timeout, false, []string{"it printed only output that is no MCP, first \"Listening on 3000\"", "start_timeout is 4s"}},
 		{"upstream says what it hears", "command = \"cat\"", failure.InvalidResult, false, []string{"no MCP server"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
