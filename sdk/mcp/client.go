@@ -135,6 +135,7 @@ type Client struct {
 	work sync.WaitGroup // what runs until base ends; Close waits for it
 
 	subscribed atomic.Bool
+	watched    *watched
 	ending     sync.Once
 	done       chan struct{}
 	err        *failure.Failure // set before done is closed
@@ -156,7 +157,7 @@ type link interface {
 }
 
 func newClient(opt Options) *Client {
-	c := &Client{opt: opt, done: make(chan struct{})}
+	c := &Client{opt: opt, watched: newWatched(), done: make(chan struct{})}
 	c.base, c.stop = context.WithCancel(context.Background())
 	c.server.Store(&ServerInfo{})
 	return c
@@ -228,7 +229,14 @@ func statsOf(n *counts, s *session) Stats {
 // result is the bytes the server wrote, always a JSON object; "resultType" may
 // be "input_required", which is the caller's to answer. The error is a
 // *failure.Failure.
+//
+// resources/subscribe and resources/unsubscribe work with servers of both eras: for a
+// modern one, which does not know them, they change what the client's own
+// subscriptions/listen asks for, if it has OnNotification.
 func (c *Client) Request(ctx context.Context, method string, params json.RawMessage, opt RequestOptions) (json.RawMessage, error) {
+	if (method == "resources/subscribe" || method == "resources/unsubscribe") && c.tells() {
+		return result(c.watchResource(ctx, method, params))
+	}
 	return result(c.request(ctx, method, params, opt))
 }
 

@@ -20,7 +20,7 @@
 //     http_params.go the headers that repeat its body, http_failures.go what HTTP
 //     says instead of an answer, http_visit.go the sessions of the initialize era,
 //     http_old.go the HTTP+SSE transport;
-//   - client.go, handshake.go, list.go, subscribe.go: an MCP client over a link,
+//   - client.go, handshake.go, list.go, subscribe*.go: an MCP client over a link,
 //     whichever, both protocol eras: initialize (2024-11-05 ... 2025-11-25) and
 //     server/discover (2026-07-28);
 //   - server*.go: an MCP server, whose tools are a Handler's business.

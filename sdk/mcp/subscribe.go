@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -37,12 +38,16 @@ func (c *Client) changed() {
 	}
 }
 
+// tells says whether the server tells of changes only where the client subscribes,
+// and somebody wants to know.
+func (c *Client) tells() bool { return c.server.Load().Modern && c.opt.OnNotification != nil }
+
 // subscribe makes a modern server tell of changed lists, if anybody wants to
 // know. It runs beside the calls until the connection ends and asks again after
 // every loss.
 func (c *Client) subscribe() {
 	server := c.server.Load()
-	if !server.Modern || c.opt.OnNotification == nil {
+	if !c.tells() {
 		return
 	}
 	var filter []byte
@@ -59,32 +64,42 @@ func (c *Client) subscribe() {
 	if filter == nil || !c.subscribed.CompareAndSwap(false, true) {
 		return
 	}
-	c.work.Go(func() {
-		defer c.subscribed.Store(false)
-		c.listen(filter)
-	})
+	c.work.Go(func() { c.listen(filter) })
 }
 
 // listen keeps a subscription open until the connection ends or the server turns
 // out to have none.
 func (c *Client) listen(filter []byte) {
+	over := func() { c.subscribed.Store(false) }
 	known := false // the server has acknowledged one
+	lost := false  // and it ended without our doing: what changed since, nobody told
 	for delay := relistenDelay; ; delay = min(2*delay, maxRelistenDelay) {
+		turn, renew := context.WithCancel(c.base)
+		uris, version := c.watched.begin(renew)
 		began := time.Now()
-		acknowledged, f := c.listenOnce(filter, known)
+		acknowledged, f := c.listenOnce(turn, filter, uris, version, lost)
+		known = known || acknowledged == granted
+		none := ""
 		switch {
 		case c.base.Err() != nil:
-			return
 		case acknowledged == nothingGranted:
-			c.opt.Log.Debug("the server tells of no changed lists")
-			return
+			none = "the server tells of no changed lists"
 		case acknowledged == granted:
-			known = true
 			if time.Since(began) > delay {
 				delay = relistenDelay
 			}
-		case !known && (f == nil || f.Delivery == failure.Answered && f.Class != failure.RateLimited):
-			c.opt.Log.Debug("the server has no subscriptions", "reason", f)
+		case f == nil, f.Delivery == failure.Answered && f.Class != failure.RateLimited:
+			if f == nil {
+				f = invalidAnswer("the server ended subscriptions/listen without an acknowledgement")
+			}
+			c.watched.answered(version, nil, f)
+			if !known {
+				none = "the server has no subscriptions"
+			}
+		}
+		if none != "" && c.watched.end(version, over) {
+			c.opt.Log.Debug(none, "reason", f)
+			renew()
 			return
 		}
 		wait := delay*8/10 + rand.N(delay*4/10) // so that not all clients of a server come back at once
@@ -94,8 +109,14 @@ func (c *Client) listen(filter []byte) {
 		pause := time.NewTimer(wait)
 		select {
 		case <-pause.C:
-		case <-c.base.Done():
+			lost = known
+		case <-turn.Done():
 			pause.Stop()
+			delay, lost = relistenDelay/2, lost && acknowledged != granted
+		}
+		renew()
+		if c.base.Err() != nil {
+			over()
 			return
 		}
 	}
@@ -108,11 +129,15 @@ const (
 	nothingGranted
 )
 
-// listenOnce asks for one subscription and returns at its end. again says that
-// there was one before: what changed in between, nobody told.
-func (c *Client) listenOnce(filter []byte, again bool) (acknowledged int32, f *failure.Failure) {
-	ctx, cancel := context.WithCancel(c.base)
+// listenOnce asks for one subscription, to the lists of filter and to resources,
+// and returns at its end. again says that there was one before: what changed in
+// between, nobody told.
+func (c *Client) listenOnce(ctx context.Context, filter []byte, uris []string, version int, again bool) (acknowledged int32, f *failure.Failure) {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if len(uris) > 0 {
+		filter = append(append(slices.Clip(filter), `,"`+resourceFilter+`":`...), appendStrings(nil, uris)...)
+	}
 	var state atomic.Int32
 	_, f = c.link.do(ctx, request{
 		method: "subscriptions/listen",
@@ -129,6 +154,17 @@ func (c *Client) listenOnce(filter []byte, again bool) (acknowledged int32, f *f
 					c.session.tell(k.notification, nil)
 				}
 			}
+			tells := grantedResources(grants)
+			for _, uri := range uris {
+				if !tells(uri) {
+					continue
+				}
+				state.Store(granted)
+				if again {
+					c.session.tell("notifications/resources/updated", json.RawMessage(`{"uri":`+string(appendString(nil, uri))+`}`))
+				}
+			}
+			c.watched.answered(version, tells, nil)
 			if state.Load() == nothingGranted {
 				cancel()
 			}

@@ -41,7 +41,7 @@ func TestWhatComesWithACall(t *testing.T) {
 
 func TestWhatComesWithACallMustBeObjects(t *testing.T) {
 	p := newPeer(nil)
-	for _, raw := range []string{`[]`, `{`, `7`, ``, ` `} {
+	for _, raw := range []string{`[]`, `{`, `7`, ` `} {
 		for what, req := range map[string]Request{
 			"meta":      {Tool: "s/t", Meta: json.RawMessage(raw)},
 			"responses": {Tool: "s/t", InputResponses: json.RawMessage(raw)},

@@ -46,10 +46,10 @@ func (p *Pipeline) checkArguments(_ context.Context, w *work) *Failure {
 	return f
 }
 
-// notObject refuses what comes with the arguments and is neither nil nor a JSON
-// object.
+// notObject refuses what comes with the arguments and is neither empty nor a
+// JSON object.
 func notObject(what string, raw json.RawMessage) *Failure {
-	if raw == nil || json.Valid(raw) && bytes.TrimLeft(raw, " \t\r\n")[0] == '{' {
+	if len(raw) == 0 || json.Valid(raw) && bytes.TrimLeft(raw, " \t\r\n")[0] == '{' {
 		return nil
 	}
 	return refused(failure.InvalidArguments, "%s must be a JSON object", what)
