@@ -82,7 +82,7 @@ func (c *channel) request(e envelope) {
 	}
 	if d.method == "initialize" && !d.caller.Modern {
 		// At once, so that what follows is of this client.
-		c.answer(c.initialize(d))
+		c.initialize(d)
 		return
 	}
 	refusal := c.answers.start(e.id, func(q *inquiry) {
@@ -124,10 +124,11 @@ func (c *channel) identify(d *demand) error {
 	return nil
 }
 
-func (c *channel) initialize(d *demand) []byte {
+func (c *channel) initialize(d *demand) {
 	client, err := d.newClient()
 	if err != nil {
-		return failedResponse(d.id, err)
+		c.answer(failedResponse(d.id, err))
+		return
 	}
 	client.caller.Session, client.caller.Principal = c.who.Session, c.who.Principal
 	client.asks = newSession(c, c.s.opt.Log, nil)
@@ -141,8 +142,8 @@ func (c *channel) initialize(d *demand) []byte {
 		c.s.dismiss(told)
 		before.leave()
 	}
+	c.answer(message)
 	c.s.attend(listener)
-	return message
 }
 
 func (c *channel) serve(ctx context.Context, d *demand) (json.RawMessage, error) {

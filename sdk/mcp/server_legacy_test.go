@@ -241,7 +241,8 @@ func TestLegacyCancel(t *testing.T) {
 
 // What belongs to no request is read on the GET stream, also what happened before.
 func TestSessionStream(t *testing.T) {
-	s := deskServer(t, &desk{}, ServerOptions{})
+	d := &desk{}
+	s := deskServer(t, d, ServerOptions{})
 	url := publish(t, s)
 	h := hello(t, url, "2025-11-25", "{}", nil)
 	watch := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"u"}}`
@@ -277,6 +278,9 @@ func TestSessionStream(t *testing.T) {
 	exchangeWith(t, "DELETE", url, "", h)
 	if got := second(); got != "" {
 		t.Errorf("after the end: %s", got)
+	}
+	if d.watching("u") != 0 {
+		t.Error("somebody who is gone watches")
 	}
 }
 

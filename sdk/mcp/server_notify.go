@@ -199,14 +199,17 @@ func (u *subscription) release() {
 // result of its subscriptions/listen.
 func (s *Server) follow(ctx context.Context, u *subscription, until <-chan struct{}) json.RawMessage {
 	defer u.release()
+	// Nothing that changes from now on is missed, nor told before the acknowledgement.
+	u.mu.Lock()
+	s.attend(&u.listener)
 	u.send(notification(acknowledged, json.RawMessage(`{"notifications":`+string(u.granted)+`}`), u.id))
+	u.mu.Unlock()
 	if len(u.lists)+len(u.uris) > 0 {
-		s.attend(&u.listener)
 		select {
 		case <-ctx.Done():
 		case <-until:
 		}
-		s.dismiss(&u.listener)
 	}
+	s.dismiss(&u.listener)
 	return json.RawMessage(`{"_meta":{"` + subscriptionID + `":` + string(oneLine(u.id)) + `}}`)
 }

@@ -140,10 +140,11 @@ func (a *reply) end(status int, message []byte) {
 		t.end(message)
 		a.running.Wait()
 	case !a.json && status == http.StatusOK || message == nil:
-		startEvents(a.w)
+		w := startEvents(a.w)
 		if message != nil {
-			a.body(eventOf(message), true)
+			_, _ = w.Write(eventOf(message)) // a client that is gone has its own word for it
 		}
+		_ = w.Close()
 	default:
 		a.write(status, message)
 	}
@@ -155,11 +156,7 @@ func (a *reply) write(status int, message []byte) {
 	h["Content-Type"] = jsonType
 	h["Content-Length"] = []string{strconv.Itoa(len(message))}
 	a.w.WriteHeader(status)
-	a.body(message, false)
-}
-
-func (a *reply) body(b []byte, stream bool) {
-	w := steadyWriter{w: a.w, rc: http.NewResponseController(a.w), stream: stream}
-	_, _ = w.Write(b) // a client that is gone has its own word for it
+	w := steadyWriter{w: a.w, rc: http.NewResponseController(a.w)}
+	_, _ = w.Write(message)
 	_ = w.Close()
 }

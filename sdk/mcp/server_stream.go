@@ -49,14 +49,17 @@ func (s steadyWriter) Close() error {
 	return nil
 }
 
-// startEvents sends the header of an event stream.
-func startEvents(w http.ResponseWriter) {
+// startEvents sends the header of an event stream, and returns what writes the rest.
+func startEvents(w http.ResponseWriter) steadyWriter {
 	h := w.Header()
 	h["Content-Type"] = eventsType
 	h["Cache-Control"] = []string{"no-cache, no-transform"}
 	h["X-Accel-Buffering"] = []string{"no"} // nginx would hold events back
+	s := steadyWriter{w: w, rc: http.NewResponseController(w), stream: true}
+	_ = s.rc.SetWriteDeadline(time.Now().Add(writeLimit))
 	w.WriteHeader(http.StatusOK)
-	_ = http.NewResponseController(w).Flush()
+	_ = s.rc.Flush() // an error comes again with the first write
+	return s
 }
 
 // eventOf is a message, which ends in a newline, as one event.
