@@ -206,6 +206,7 @@ func request(t *testing.T, authorization string) *http.Request {
 // A refused client that goes on sending is not listened to for long, and nothing of
 // what it sends is kept.
 func TestRefusedBodyIsNotRead(t *testing.T) {
+	t.Parallel()
 	p := serve(t, guard.Options{Auth: []guard.Authenticator{tokens{}}}, echo)
 	c, err := net.Dial("tcp", p.Listener.Addr().String())
 	if err != nil {
@@ -254,13 +255,14 @@ func TestStreamsFlush(t *testing.T) {
 
 // Over HTTP/2 a deadline that has passed resets the stream, written to or not.
 func TestSilentStreams(t *testing.T) {
+	t.Parallel()
 	for _, http2 := range []bool{false, true} {
 		p := &peer{}
 		g, err := guard.New(guard.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.Hurry(50 * time.Millisecond)
+		g.Hurry(200 * time.Millisecond)
 		p.Server = httptest.NewUnstartedServer(g.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			for range 2 {
@@ -269,7 +271,7 @@ func TestSilentStreams(t *testing.T) {
 				select {
 				case <-r.Context().Done():
 					t.Errorf("HTTP/2 %v: the stream ended by itself", http2)
-				case <-time.After(250 * time.Millisecond): // longer than any deadline
+				case <-time.After(300 * time.Millisecond): // longer than any deadline
 				}
 			}
 		})))

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"sync"
-	"time"
 )
 
 const (
@@ -140,21 +137,4 @@ type conn struct {
 func (c *conn) Close() error {
 	defer c.closed()
 	return c.Conn.Close()
-}
-
-// Server is an http.Server for a handler behind a Guard. A connection that does not
-// send its headers, or nothing at all, ends; bodies and answers have the guard's
-// deadlines, since the server's own would end streams. What net/http has to
-// say goes to log, for debugging.
-func Server(h http.Handler, log *slog.Logger) *http.Server {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10, // arguments travel in Mcp-Param-* headers too
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
 }

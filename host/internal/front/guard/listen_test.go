@@ -113,10 +113,3 @@ func TestListenerClosesWhatIsTooMuch(t *testing.T) {
 		t.Errorf("the first connection suffers: %v", err)
 	}
 }
-
-func TestServerHasTimes(t *testing.T) {
-	s := Server(nil, nil)
-	if s.ReadHeaderTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 || s.ReadTimeout != 0 || s.WriteTimeout != 0 {
-		t.Errorf("headers and idle connections need limits, streams none: %+v", s)
-	}
-}

@@ -144,11 +144,12 @@ func TestStalledClients(t *testing.T) {
 // One connection serves more than one request, those of another handler among them:
 // what a deadline was set for is over.
 func TestConnectionIsKept(t *testing.T) {
+	t.Parallel()
 	g, err := guard.New(guard.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Hurry(50 * time.Millisecond)
+	g.Hurry(200 * time.Millisecond)
 	echo := func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", g.Wrap(http.HandlerFunc(echo)))
@@ -173,7 +174,7 @@ func TestConnectionIsKept(t *testing.T) {
 			if string(body) != fmt.Sprint("ab", i) {
 				t.Errorf("%s server, request %d: %q", name, i, body)
 			}
-			time.Sleep(100 * time.Millisecond) // longer than any deadline
+			time.Sleep(300 * time.Millisecond) // longer than any deadline
 		}
 		c.Close()
 		server.Close()
@@ -183,8 +184,9 @@ func TestConnectionIsKept(t *testing.T) {
 // A client that takes no answers does not keep its connection: not even those that
 // are small enough for buffers.
 func TestAnswersHaveToBeTaken(t *testing.T) {
+	t.Parallel()
 	p := serve(t, guard.Options{Auth: []guard.Authenticator{tokens{}}}, echo)
-	p.guard.Hurry(100 * time.Millisecond)
+	p.guard.Hurry(time.Second)
 	c, err := net.Dial("tcp", p.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
