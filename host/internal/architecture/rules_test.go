@@ -106,6 +106,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/cli/argument": "key=value becomes JSON arguments",
 		"host/internal/cli/content":  "results are printed as text",
 		"host/internal/rawjson":      "the --json envelope",
+		"host/internal/results":      "results read takes lines as the tool does",
 		"host/internal/cli/terminal": "colour, width and the spinner",
 		"host/internal/config":       "config show and config schema print what the loader knows",
 		"host/internal/layer":        "where configuration is looked for, and what trust is about",

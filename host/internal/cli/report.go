@@ -82,6 +82,7 @@ var classOf = map[int]failure.Class{
 	exitUsage:         failure.InvalidArguments,
 	exitConfiguration: failure.InvalidArguments,
 	exitAuth:          failure.ConsentRequired, // to what is in a project's file
+	exitResult:        failure.InvalidResult,
 	exitNotFound:      failure.NotFound,
 	exitCanceled:      failure.Canceled,
 }

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host/internal/cli"
+	"github.com/collet-dev/collet/host/internal/results"
 )
 
 func TestMain(m *testing.M) {
@@ -73,6 +75,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 			"json":  jsonPath,
+			"keep":  keep,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -97,6 +100,18 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+}
+
+// keep runs "keep NAME OWNER FILE": it keeps the MCP result in FILE for OWNER, as a
+// host would, and puts its handle into $NAME.
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: keep NAME OWNER FILE")
+	}
+	store := &results.Store{Dir: filepath.Join(ts.Getenv("XDG_STATE_HOME"), "collet", "results")}
+	handle, err := store.Put(context.Background(), args[1], "s/t", []byte(ts.ReadFile(args[2])))
+	ts.Check(err)
+	ts.Setenv(args[0], handle)
 }
 
 // jsonPath runs "json PATH WANT": the raw JSON at that GJSON path of the last
