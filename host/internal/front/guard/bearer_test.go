@@ -176,7 +176,8 @@ func TestMetadata(t *testing.T) {
 				len(m.Scopes) != 2 || len(m.Methods) != 1 || m.Methods[0] != "header" {
 				t.Errorf("%s: %+v; want resource %s", path, m, want)
 			}
-			if resp, _ := p.do(t, "POST", path, "Host: "+test.host); resp.StatusCode != 405 {
+			p.denials.take()
+			if resp, _ := p.do(t, "POST", path, "Host: "+test.host); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET, HEAD" || p.denials.take() != "POST method" {
 				t.Errorf("POST %s: %d; want 405", path, resp.StatusCode)
 			}
 		}

@@ -36,7 +36,7 @@ func FuzzHost(f *testing.F) {
 				t.Fatalf("%q is known, and is %q", host, name)
 			}
 		}
-		if scheme, page, ok := parseOrigin(host); ok && (scheme != "http" && scheme != "https" || strings.ContainsAny(page.name, "/@?#\\ ,")) {
+		if scheme, page, ok := parseOrigin(host); ok && (scheme == "" || scheme != strings.ToLower(scheme) || strings.ContainsAny(page.name, "/@?#\\ ,")) {
 			t.Fatalf("%q is read as the origin %s %+v", host, scheme, page)
 		}
 	})

@@ -44,7 +44,8 @@ type Options struct {
 	// 127.0.0.1 and [::1] for a connection over loopback, with the port.
 	Hosts []string
 	// Origins are the web pages that may use this server besides those of Hosts,
-	// each as "https://name" or "https://name:port". They alone get CORS headers.
+	// each as "https://name" or "https://name:port"; an extension's scheme will do
+	// too ("chrome-extension://id"). They alone get CORS headers.
 	Origins []string
 
 	// Open are paths that need no credential, "/healthz" for instance. Host and
@@ -139,6 +140,11 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 		return
 	}
 	if g.metadata.serves(r.URL.Path) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			sw.Header().Set("Allow", "GET, HEAD")
+			g.deny(sw, r, &denial{status: http.StatusMethodNotAllowed, reason: BadMethod, message: "The metadata can only be read."})
+			return
+		}
 		g.metadata.serve(sw, r)
 		return
 	}

@@ -82,11 +82,6 @@ func (m *metadata) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This server's tokens come from no authorization server.", http.StatusNotFound)
 		return
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "The metadata can only be read.", http.StatusMethodNotAllowed)
-		return
-	}
 	resource := m.originOf(r) + m.path
 	if r.URL.Path == wellKnown && m.path != "" {
 		// Section 3.3: clients compare it with what they made this URL from.

@@ -73,7 +73,8 @@ func (s *sites) check(r *http.Request) *denial {
 		return nil
 	}
 	scheme, page, ok := parseOrigin(origins[0])
-	if len(origins) > 1 || !ok || !s.origins[scheme+"://"+page.String()] && !s.known(page, here) {
+	ours := web[scheme] != "" && s.known(page, here)
+	if len(origins) > 1 || !ok || !ours && !s.origins[scheme+"://"+page.String()] {
 		return bad(strings.Join(origins, ", "))
 	}
 	return nil
@@ -180,15 +181,23 @@ func parseSite(s, unsaid string) (site, bool) {
 	return site{strings.ToLower(host), port}, true
 }
 
-// parseOrigin reads an Origin header's value (RFC 6454 section 7): one origin of
-// the web, nothing behind it.
+// web are the schemes of pages that a server may be itself, with their ports.
+var web = map[string]string{"http": "80", "https": "443"}
+
+// parseOrigin reads an Origin header's value (RFC 6454 section 7): one origin,
+// nothing behind it. Those of extensions and desktop programs have schemes of their
+// own (chrome-extension://id, vscode-webview://id).
 func parseOrigin(s string) (scheme string, at site, ok bool) {
 	scheme, rest, ok := strings.Cut(s, "://")
-	port := map[string]string{"http": "80", "https": "443"}[scheme]
-	if !ok || port == "" {
+	if !ok || scheme == "" || len(scheme) > 50 {
 		return "", site{}, false
 	}
-	at, ok = parseSite(rest, port)
+	for i := range len(scheme) {
+		if c := scheme[i]; !('a' <= c && c <= 'z' || i > 0 && ('0' <= c && c <= '9' || c == '-' || c == '+' || c == '.')) {
+			return "", site{}, false
+		}
+	}
+	at, ok = parseSite(rest, web[scheme])
 	return scheme, at, ok
 }
 

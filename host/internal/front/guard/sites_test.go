@@ -64,7 +64,7 @@ func TestHost(t *testing.T) {
 func TestOrigin(t *testing.T) {
 	p := serve(t, guard.Options{
 		Hosts:   []string{"mcp.example.com"},
-		Origins: []string{"https://app.example.com", "http://localhost:6274", "https://other.example.com:443"},
+		Origins: []string{"https://app.example.com", "http://localhost:6274", "https://other.example.com:443", "chrome-extension://abcdef"},
 	}, echo)
 	for _, test := range []struct {
 		lines []string
@@ -79,6 +79,7 @@ func TestOrigin(t *testing.T) {
 		{[]string{"Origin: https://app.example.com", "Sec-Fetch-Site: cross-site"}, 200},
 		{[]string{"Origin: http://localhost:6274"}, 200},
 		{[]string{"Origin: https://other.example.com"}, 200},
+		{[]string{"Origin: chrome-extension://abcdef"}, 200},
 		{[]string{"Sec-Fetch-Site: none"}, 200},
 		{[]string{"Sec-Fetch-Site: same-origin"}, 200},
 
@@ -95,6 +96,9 @@ func TestOrigin(t *testing.T) {
 		{[]string{"Origin: https://user@app.example.com"}, 403},
 		{[]string{"Origin: file://"}, 403},
 		{[]string{"Origin: chrome-extension://abc"}, 403},
+		{[]string{"Origin: chrome-extension://localhost:PORT"}, 403},
+		{[]string{"Origin: abcdef://abcdef"}, 403},
+		{[]string{"Origin: HTTP://localhost:PORT"}, 403}, // browsers write it small
 		{[]string{"Origin: app.example.com"}, 403},
 		{[]string{"Origin: https://app.example.com, https://evil.example"}, 403},
 		{[]string{"Origin: https://app.example.com", "Origin: https://evil.example"}, 403},
