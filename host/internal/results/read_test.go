@@ -262,6 +262,28 @@ func TestParseArguments(t *testing.T) {
 	}
 }
 
+// The tool does what its definition says, and its schema takes what it takes.
+func TestTool(t *testing.T) {
+	if !json.Valid([]byte(ToolDefinition)) || gjson.Get(ToolDefinition, "name").Str != ToolName {
+		t.Fatal("the definition is no JSON")
+	}
+	s := store(t)
+	handle := put(t, s, "token:1", textResult("one\ntwo\n"))
+	answer, err := s.Call("token:1", []byte(`{"handle":"`+handle+`","lines":"2"}`), 1024)
+	if err != nil || gjson.GetBytes(answer, "structuredContent.data").Str != "two\n" {
+		t.Errorf("%s, %v", answer, err)
+	}
+	_, err = s.Call("token:2", []byte(`{"handle":"`+handle+`"}`), 1024)
+	wantClass(t, err, failure.NotFound, "another credential")
+	_, err = s.Call("token:1", nil, 1024)
+	wantClass(t, err, failure.InvalidArguments, "result_read")
+	var in []string
+	gjson.Get(ToolDefinition, "inputSchema.properties").ForEach(func(k, _ gjson.Result) bool { in = append(in, k.Str); return true })
+	if got := strings.Join(in, " "); got != "handle lines offset limit path" {
+		t.Errorf("the definition has %s", got)
+	}
+}
+
 func FuzzParseArguments(f *testing.F) {
 	f.Add([]byte(`{"handle":"h","lines":"1-3"}`))
 	f.Add([]byte(`{"handle":"h","offset":1,"limit":2,"path":"a.#(b>1)#.{c,d}|@keys"}`))

@@ -1,9 +1,6 @@
 package results
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -74,55 +71,6 @@ func (s Slice) Check() error {
 		return refused(failure.InvalidArguments, "lines %d to %d: the first is 1, and the last is not before it", s.Lines.From, s.Lines.To)
 	}
 	return checkPath(s.Path)
-}
-
-// Arguments are those of the tool result_read.
-type Arguments struct {
-	Handle string
-	Slice
-}
-
-// ParseArguments reads the arguments of result_read, {handle, offset?, limit?,
-// lines?, path?}. The error is a *failure.Failure that says what is wrong.
-func ParseArguments(raw json.RawMessage) (Arguments, error) {
-	var in struct {
-		Handle *string
-		Offset *int64
-		Limit  *int64
-		Lines  *string
-		Path   *string
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
-		return Arguments{}, refused(failure.InvalidArguments, "result_read takes {handle, offset?, limit?, lines?, path?}: %v", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return Arguments{}, refused(failure.InvalidArguments, "result_read takes one JSON object")
-	}
-	if in.Handle == nil {
-		return Arguments{}, refused(failure.InvalidArguments, "result_read needs the handle that the over-budget answer names")
-	}
-	a := Arguments{Handle: *in.Handle}
-	if in.Offset != nil {
-		a.Offset = *in.Offset
-	}
-	if in.Limit != nil {
-		if a.Limit = *in.Limit; a.Limit < 1 {
-			return Arguments{}, refused(failure.InvalidArguments, "limit %d: it is at least 1", a.Limit)
-		}
-	}
-	if in.Path != nil {
-		a.Path = *in.Path
-	}
-	if in.Lines != nil {
-		lines, err := ParseLines(*in.Lines)
-		if err != nil {
-			return Arguments{}, err
-		}
-		a.Lines = lines
-	}
-	return a, a.Check()
 }
 
 // unbounded is the limit of who sets none.

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -45,7 +46,7 @@ func blocks(content gjson.Result) (t []byte, ok bool) {
 		} else {
 			s = instead(i, b)
 		}
-		t = append(t, s...)
+		t = append(slices.Grow(t, len(s)+1), s...)
 		if len(t) > 0 && t[len(t)-1] != '\n' {
 			t = append(t, '\n')
 		}
