@@ -60,7 +60,7 @@ type Description struct {
 }
 
 // Caller is one client as far as the wire knows it. It is not changed once a
-// Handler has seen it: a modern client is another one with each request.
+// Handler has seen it, and not the same pointer with each request.
 type Caller struct {
 	// Version is the protocol version that was agreed on, and Modern whether it is one
 	// of the era that began with 2026-07-28.
@@ -70,7 +70,9 @@ type Caller struct {
 	// sent them; nil where it sent none.
 	Info, Capabilities json.RawMessage
 	Session            string // legacy HTTP session; "" otherwise
-	Principal          any    // of ServerOptions.Principal; nil on stdio
+	// Principal is ServerOptions.Principal of the request at hand, and for Notify of the
+	// one that opened the session; nil on stdio.
+	Principal any
 }
 
 // Incoming is one request.

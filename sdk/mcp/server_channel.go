@@ -42,8 +42,9 @@ func (s *Server) newChannel(ctx context.Context, out *writer, frame func([]byte)
 	return c
 }
 
-// receive takes one message and answers it, sooner or later.
-func (c *channel) receive(b []byte) {
+// receive takes one message and answers it, sooner or later. who is what is known of
+// whoever sent it.
+func (c *channel) receive(b []byte, who *Caller) {
 	e, refusal := readMessage(b)
 	switch {
 	case refusal != nil:
@@ -55,7 +56,7 @@ func (c *channel) receive(b []byte) {
 	case e.id == nil:
 		c.notified(e)
 	default:
-		c.request(e)
+		c.request(e, who)
 	}
 }
 
@@ -71,10 +72,10 @@ func (c *channel) notified(e envelope) {
 	}
 }
 
-func (c *channel) request(e envelope) {
+func (c *channel) request(e envelope, who *Caller) {
 	d, err := newDemand(e)
 	if err == nil {
-		err = c.identify(d)
+		err = c.identify(d, who)
 	}
 	if err != nil {
 		c.answer(failedResponse(e.id, err))
@@ -99,25 +100,28 @@ func (c *channel) request(e envelope) {
 }
 
 // identify says who makes a request.
-func (c *channel) identify(d *demand) error {
+func (c *channel) identify(d *demand, who *Caller) error {
 	spoken, err := d.modern()
 	if err != nil {
 		return err
 	}
 	d.streamed, d.send = true, c.tell
 	if spoken != "" {
-		d.caller.Principal = c.who.Principal
+		d.caller.Principal = who.Principal
 		return nil
 	}
 	d.client = c.current()
 	switch {
 	case d.client != nil:
 		d.caller, d.level = d.client.caller, d.client.logLevel()
+		if who.Principal != nil {
+			d.caller = d.caller.as(who.Principal)
+		}
 		if d.client.mayAsk() {
 			d.ask = c.ask(d.client)
 		}
 	case d.method == "initialize", d.method == "ping":
-		d.caller = &c.who
+		d.caller = who
 	default:
 		return &WireError{Code: codeInvalidParams, Message: "Invalid params: _meta member " + metaPrefix + "protocolVersion is missing, and there was no initialize"}
 	}
@@ -130,7 +134,7 @@ func (c *channel) initialize(d *demand) {
 		c.answer(failedResponse(d.id, err))
 		return
 	}
-	client.caller.Session, client.caller.Principal = c.who.Session, c.who.Principal
+	client.caller.Session, client.caller.Principal = c.who.Session, d.caller.Principal
 	client.asks = newSession(c, c.s.opt.Log, nil)
 	message, _ := c.s.answerTo(d.id, false, c.s.initialize(c.base, client.caller), nil)
 	listener := client.listen(c.tell)

@@ -43,6 +43,14 @@ func (d *demand) newClient() (*client, error) {
 	return c, nil
 }
 
+// as is the same client by what its credential allows now, which may not be what it
+// allowed when the client came.
+func (c *Caller) as(principal any) *Caller {
+	now := *c
+	now.Principal = principal
+	return &now
+}
+
 func (c *client) logLevel() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -82,12 +82,13 @@ func (s *Server) serveOldMessage(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "There is POST only.")
 		return
 	}
+	principal := s.opt.Principal(r)
 	c := s.olds.of(r.URL.Query().Get("sessionId"))
 	switch {
 	case c == nil:
 		refuse(w, http.StatusNotFound, "There is no such session.")
 		return
-	case !s.opt.SamePrincipal(c.who.Principal, s.opt.Principal(r)):
+	case !s.opt.SamePrincipal(c.who.Principal, principal):
 		refuse(w, http.StatusForbidden, "The session is somebody else's.")
 		return
 	}
@@ -96,7 +97,7 @@ func (s *Server) serveOldMessage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.out.room()
-	c.receive(body)
+	c.receive(body, c.who.as(principal))
 	w.WriteHeader(http.StatusAccepted)
 }
 

@@ -108,6 +108,9 @@ func TestHTTPUnread(t *testing.T) {
 	})
 }
 
+// who is a principal that is another value each time.
+type who struct{ id, rights string }
+
 // callers remembers who called.
 type callers struct{ seen chan *Caller }
 
@@ -121,7 +124,10 @@ func (h callers) Handle(_ context.Context, r *Incoming) (json.RawMessage, error)
 // A handler learns who calls.
 func TestCallers(t *testing.T) {
 	h := callers{make(chan *Caller, 1)}
-	s := NewServer(h, ServerOptions{Name: "n", Principal: func(r *http.Request) any { return r.Header.Get("X-Who") }})
+	s := NewServer(h, ServerOptions{Name: "n",
+		Principal:     func(r *http.Request) any { return who{r.Header.Get("X-Who"), r.Header.Get("X-Rights")} },
+		SamePrincipal: func(a, b any) bool { return a.(who).id == b.(who).id },
+	})
 	t.Cleanup(func() { _ = s.Close(context.Background()) })
 	url := publish(t, s)
 	check := func(want Caller, got *Caller) {
@@ -135,12 +141,17 @@ func TestCallers(t *testing.T) {
 	header["X-Who"] = "ann"
 	meta := strings.Replace(modernMeta, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/clientInfo":{ "name":"c" },`, 1)
 	exchangeWith(t, "POST", url, `{"jsonrpc":"2.0","id":1,"method":"x","params":{`+meta+`}}`, header)
-	check(Caller{Version: "2026-07-28", Modern: true, Info: json.RawMessage(`{ "name":"c" }`), Capabilities: json.RawMessage(`{}`), Principal: "ann"}, <-h.seen)
+	check(Caller{Version: "2026-07-28", Modern: true, Info: json.RawMessage(`{ "name":"c" }`), Capabilities: json.RawMessage(`{}`), Principal: who{"ann", ""}}, <-h.seen)
 
 	session := hello(t, url, "2025-06-18", `{"roots":{}}`, map[string]string{"X-Who": "eve"})
 	exchangeWith(t, "POST", url, `{"jsonrpc":"2.0","id":1,"method":"x"}`, session)
 	check(Caller{Version: "2025-06-18", Info: json.RawMessage(`{"name":"c","version":"1"}`), Capabilities: json.RawMessage(`{"roots":{}}`),
-		Session: session["Mcp-Session-Id"], Principal: "eve"}, <-h.seen)
+		Session: session["Mcp-Session-Id"], Principal: who{"eve", ""}}, <-h.seen)
+	session["X-Rights"] = "fewer" // a credential may come to allow less
+	exchangeWith(t, "POST", url, `{"jsonrpc":"2.0","id":1,"method":"x"}`, session)
+	if got := (<-h.seen).Principal; got != (who{"eve", "fewer"}) {
+		t.Errorf("the principal is %v", got)
+	}
 
 	c := newConsole(t, s)
 	c.say(legacyHello("2024-11-05", `{}`))

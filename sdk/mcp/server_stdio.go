@@ -73,7 +73,7 @@ func (c *channel) read(in io.Reader) error {
 			c.answer(refuseOversized(l))
 		case skipSpace(l.data, 0) < len(l.data):
 			c.out.room()
-			c.receive(l.data)
+			c.receive(l.data, &c.who)
 		}
 	}
 }

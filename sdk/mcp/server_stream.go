@@ -22,7 +22,8 @@ const (
 	maxSettled = 64 << 10
 )
 
-// steadyWriter writes a response to a client that has to go on reading.
+// steadyWriter writes a response to a client that has to go on reading. Between the
+// events of a stream there is no deadline: HTTP/2 would end the stream with it.
 type steadyWriter struct {
 	w      http.ResponseWriter
 	rc     *http.ResponseController
@@ -31,22 +32,35 @@ type steadyWriter struct {
 
 func (s steadyWriter) Write(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
-		// A ResponseWriter without deadlines has a server that bounds writes by itself.
-		_ = s.rc.SetWriteDeadline(time.Now().Add(writeLimit))
+		s.within(writeLimit)
 		var k int
 		k, err = s.w.Write(p[n:min(len(p), n+writePiece)])
 		n += k
 	}
-	if err == nil && s.stream {
-		err = s.rc.Flush()
+	if s.stream {
+		if err == nil {
+			err = s.rc.Flush()
+		}
+		s.within(0)
 	}
 	return n, err
 }
 
-// Close implements io.Closer: the connection may carry another response.
+// Close implements io.Closer: what net/http has buffered has its limit, too. It lifts
+// the deadline itself when that is written.
 func (s steadyWriter) Close() error {
-	_ = s.rc.SetWriteDeadline(time.Time{})
+	s.within(writeLimit)
 	return nil
+}
+
+// within bounds writing; 0 is no bound. A ResponseWriter without deadlines has a
+// server that bounds writes by itself.
+func (s steadyWriter) within(d time.Duration) {
+	var at time.Time
+	if d > 0 {
+		at = time.Now().Add(d)
+	}
+	_ = s.rc.SetWriteDeadline(at)
 }
 
 // startEvents sends the header of an event stream, and returns what writes the rest.
@@ -56,9 +70,10 @@ func startEvents(w http.ResponseWriter) steadyWriter {
 	h["Cache-Control"] = []string{"no-cache, no-transform"}
 	h["X-Accel-Buffering"] = []string{"no"} // nginx would hold events back
 	s := steadyWriter{w: w, rc: http.NewResponseController(w), stream: true}
-	_ = s.rc.SetWriteDeadline(time.Now().Add(writeLimit))
+	s.within(writeLimit)
 	w.WriteHeader(http.StatusOK)
 	_ = s.rc.Flush() // an error comes again with the first write
+	s.within(0)
 	return s
 }
 

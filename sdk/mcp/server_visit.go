@@ -81,7 +81,7 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, a *reply, d 
 		return
 	}
 	defer q.cancel()
-	d.client, d.caller, d.level = g.client, g.client.caller, g.client.logLevel()
+	d.client, d.caller, d.level = g.client, g.client.caller.as(s.opt.Principal(r)), g.client.logLevel()
 	d.streamed, d.send = a.events, a.tell
 	a.resume = g.open
 	if a.events && g.client.mayAsk() {
