@@ -75,6 +75,7 @@ func (f *Front) Handler() http.Handler { return f.wire.HTTP() }
 func (f *Front) Close(ctx context.Context) error {
 	err := f.wire.Close(ctx)
 	f.stop()
+	f.face.Close()
 	f.cancel()
 	f.work.Wait()
 	return err
@@ -92,7 +93,9 @@ func (f *Front) heard(e Event) {
 	switch {
 	case e.Notified != nil:
 		method, params := f.face.Notification(e.Notified.Server, e.Notified.Method, e.Notified.Params)
-		f.wire.Notify(method, params, nil)
+		f.wire.Notify(method, params, func(c *mcp.Caller) bool { return f.face.Concerns(c, e.Notified.Server) })
+	case e.ServerChanged != nil && e.ServerChanged.State == string(server.Ready):
+		f.face.Returned(e.ServerChanged.Server)
 	case e.CatalogChanged != nil, e.ConfigChanged != nil:
 		select {
 		case f.news <- struct{}{}:
@@ -176,6 +179,12 @@ func seen(s *server.Server, wire func(*catalog.Tool) string) front.Server {
 	slices.SortFunc(out.Tools, func(a, b front.Tool) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
+
+// Plain implements front.Host.
+func (v view) Plain() bool { return v.host.hub.Config().Host.WireNames == "plain" }
+
+// SamePrincipal implements front.Host.
+func (v view) SamePrincipal(a, b any) bool { return samePrincipal(a, b) }
 
 // Call implements front.Host.
 func (v view) Call(ctx context.Context, req Request) (*Result, error) { return v.host.Call(ctx, req) }

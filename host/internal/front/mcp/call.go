@@ -62,22 +62,30 @@ func (f *Front) call(ctx context.Context, r *protocol.Incoming, t Tool, argument
 	if ok, reason := t.Exposure.Callable(exposure.Model, via); !ok {
 		return toolError(canonical, "not-found", canonical+" "+reason), nil
 	}
+	state, err := upstreamState(r.Params)
+	if err != nil {
+		return nil, err
+	}
 	req := call.Request{
 		Tool: canonical, Arguments: arguments, Caller: exposure.Model, Via: via,
 		Meta: r.Meta, Ask: r.Ask, AcceptInput: r.Caller.Modern,
-		InputResponses: raw(gjson.GetBytes(r.Params, "inputResponses")),
-		RequestState:   gjson.GetBytes(r.Params, "requestState").String(),
-		OnProgress:     progress(r), OnLog: logger(r),
+		InputResponses: raw(gjson.GetBytes(r.Params, "inputResponses")), RequestState: state,
+		OnProgress: progress(r), OnLog: logger(r),
+	}
+	if !r.Caller.Modern {
+		req.Meta = declaring(r)
 	}
 	res, err := f.host.Call(ctx, req)
 	var fail *call.Failure
 	switch {
+	case errors.As(err, &fail) && forClient(r, fail):
+		return nil, &fail.Failure
 	case errors.As(err, &fail):
 		return failureResult(canonical, fail), nil
 	case err != nil:
 		return nil, err
 	case res.Input != nil:
-		return inputRequired(res.Input), nil
+		return inputRequired(res.Input.Requests, passedOn(res.Input.State)), nil
 	}
 	return res.JSON, nil
 }
@@ -115,17 +123,27 @@ func logger(r *protocol.Incoming) call.Logger {
 	}
 }
 
+// forClient says whether a server's JSON-RPC error is for the client to act on, and
+// not for the model to read: one that the protocol itself defines, of its era, or
+// one to answers of a question, which the model knows nothing of.
+func forClient(r *protocol.Incoming, fail *call.Failure) bool {
+	const urlElicitationRequired = -32042 // 2025-11-25, client/elicitation
+	code := fail.UpstreamCode
+	if !r.Caller.Modern {
+		return code == urlElicitationRequired
+	}
+	return -32099 <= code && code <= -32020 || code < 0 && gjson.GetBytes(r.Params, "requestState").Exists()
+}
+
 // inputRequired is the result of a call that needs something first (2026-07-28,
 // MRTR).
-func inputRequired(in *call.InputRequired) json.RawMessage {
+func inputRequired(requests json.RawMessage, state string) json.RawMessage {
 	var o rawjson.Object
 	o.String("resultType", "input_required")
-	if in.Requests != nil {
-		o.Raw("inputRequests", in.Requests)
+	if requests != nil {
+		o.Raw("inputRequests", requests)
 	}
-	if in.State != "" {
-		o.String("requestState", in.State)
-	}
+	o.String("requestState", state)
 	return o.Bytes()
 }
 

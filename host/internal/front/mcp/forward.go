@@ -5,22 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host/internal/call"
-	"github.com/collet-dev/collet/host/internal/name"
 	"github.com/collet-dev/collet/host/internal/rawjson"
 	"github.com/collet-dev/collet/sdk/failure"
 	protocol "github.com/collet-dev/collet/sdk/mcp"
 )
-
-// Prompts are spelled like tools, server__prompt. A resource's URI is the
-// server's own behind "collet:SERVER/", so that two servers' cannot collide and
-// a template stays one (RFC 6570).
-const uriPrefix = "collet:"
 
 // maxPages bounds how many pages of one server's list are read.
 const maxPages = 100
@@ -34,11 +27,15 @@ var members = map[string]string{
 // that fails to list is left out: it must not take the others with it.
 func (f *Front) listAll(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
 	f.host.Settled(ctx)
-	servers := slices.DeleteFunc(f.servers(r.Caller), func(s Server) bool { return !slices.Contains(s.Methods, r.Method) })
+	servers := offering(f.servers(r.Caller), r.Method)
 	lists := make([][][]byte, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
-		wg.Go(func() { lists[i] = f.listOne(ctx, s.Name, r.Method) })
+		wg.Go(func() {
+			for _, item := range f.listOne(ctx, s.Name, r.Method) {
+				lists[i] = append(lists[i], f.renamed(s.Name, r.Method, string(item)))
+			}
+		})
 	}
 	wg.Wait()
 	var o rawjson.Object
@@ -50,7 +47,7 @@ func (f *Front) listAll(ctx context.Context, r *protocol.Incoming) (json.RawMess
 	return o.Bytes(), nil
 }
 
-// listOne is one server's list, its pages in one, under the face's names.
+// listOne is one server's list as the server wrote it, its pages in one.
 func (f *Front) listOne(ctx context.Context, server, method string) [][]byte {
 	var all [][]byte
 	params := json.RawMessage(`{}`)
@@ -61,7 +58,7 @@ func (f *Front) listOne(ctx context.Context, server, method string) [][]byte {
 		}
 		for _, item := range gjson.GetBytes(raw, members[method]).Array() {
 			if item.IsObject() {
-				all = append(all, renamed(server, method, item.Raw))
+				all = append(all, []byte(item.Raw))
 			}
 		}
 		cursor := gjson.GetBytes(raw, "nextCursor")
@@ -73,123 +70,116 @@ func (f *Front) listOne(ctx context.Context, server, method string) [][]byte {
 	return all
 }
 
-// renamed is an item of a list as the server wrote it, but for the member that
-// names it.
-func renamed(server, method, item string) []byte {
-	key, to := "name", func(s string) string { return name.Wire(server, s) }
-	switch method {
-	case "resources/list":
-		key, to = "uri", func(s string) string { return uriPrefix + server + "/" + s }
-	case "resources/templates/list":
-		key, to = "uriTemplate", func(s string) string { return uriPrefix + server + "/" + s }
-	}
-	return replaced(item, gjson.Get(item, key), to)
-}
-
-// replaced is text with one of its strings changed, every other byte kept.
-func replaced(text string, value gjson.Result, to func(string) string) []byte {
-	if value.Type != gjson.String {
-		return []byte(text)
-	}
-	out := append([]byte(nil), text[:value.Index]...)
-	out = rawjson.AppendString(out, to(value.String()))
-	return append(out, text[value.Index+len(value.Raw):]...)
-}
-
 // getPrompt passes prompts/get on to the server whose prompt it is.
 func (f *Front) getPrompt(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
-	wire := gjson.GetBytes(r.Params, "name")
-	server, prompt, err := f.promptOf(ctx, r.Caller, wire.String())
-	if err != nil {
-		return nil, err
-	}
-	return f.forward(ctx, r, server, replaced(string(r.Params), wire, func(string) string { return prompt }))
-}
-
-// promptOf finds the prompt of a wire name. The servers are asked, because a wire
-// name may be shortened and cannot be split.
-func (f *Front) promptOf(ctx context.Context, c *protocol.Caller, wire string) (server, prompt string, err error) {
-	f.host.Settled(ctx)
-	for _, s := range f.servers(c) {
-		if !slices.Contains(s.Methods, "prompts/get") || !strings.HasPrefix(wire, name.Wire(s.Name, "x")[:len(s.Name)]) {
-			continue
-		}
-		raw, ferr := f.host.Forward(ctx, call.ForwardRequest{Server: s.Name, Method: "prompts/list", Params: json.RawMessage(`{}`)})
-		if ferr != nil {
-			continue
-		}
-		for _, p := range gjson.GetBytes(raw, "prompts.#.name").Array() {
-			if name.Wire(s.Name, p.String()) == wire {
-				return s.Name, p.String(), nil
-			}
-		}
-	}
-	return "", "", invalidParams("Unknown prompt: " + wire)
+	return f.forwardPrompt(ctx, r, "name")
 }
 
 // readResource passes resources/read on to the server whose resource it is.
 func (f *Front) readResource(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
-	uri := gjson.GetBytes(r.Params, "uri")
-	server, own, err := f.ownerOf(r.Caller, uri.String())
+	return f.forwardResource(ctx, r, "uri")
+}
+
+// complete passes completion/complete on to the server that its reference names.
+func (f *Front) complete(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
+	if gjson.GetBytes(r.Params, "ref.uri").Exists() {
+		return f.forwardResource(ctx, r, "ref.uri")
+	}
+	return f.forwardPrompt(ctx, r, "ref.name")
+}
+
+func (f *Front) forwardPrompt(ctx context.Context, r *protocol.Incoming, path string) (json.RawMessage, error) {
+	wire := gjson.GetBytes(r.Params, path)
+	o, err := f.promptOf(ctx, r.Caller, wire.String())
 	if err != nil {
 		return nil, err
 	}
-	return f.forward(ctx, r, server, replaced(string(r.Params), uri, func(string) string { return own }))
+	return f.forward(ctx, r, o.server, path, o.own)
 }
 
-// ownerOf splits a URI of the face. One that came from a tool's result has no
-// prefix: it is the only server's that has resources, or nobody's.
-func (f *Front) ownerOf(c *protocol.Caller, uri string) (server, own string, err error) {
-	servers := slices.DeleteFunc(f.servers(c), func(s Server) bool { return !slices.Contains(s.Methods, "resources/read") })
-	if rest, ok := strings.CutPrefix(uri, uriPrefix); ok {
-		server, own, _ = strings.Cut(rest, "/")
-		if slices.ContainsFunc(servers, func(s Server) bool { return s.Name == server }) {
-			return server, own, nil
-		}
-	} else if len(servers) == 1 {
-		return servers[0].Name, uri, nil
+// forwardResource asks those whom a URI may belong to, in turn while it is not
+// theirs.
+func (f *Front) forwardResource(ctx context.Context, r *protocol.Incoming, path string) (json.RawMessage, error) {
+	owners, err := f.ownersOf(r.Caller, r.Method, gjson.GetBytes(r.Params, path).String())
+	if err != nil {
+		return nil, err
 	}
-	return "", "", &protocol.WireError{Code: -32602, Message: "Resource not found: " + uri}
+	var result json.RawMessage
+	for _, o := range owners {
+		if result, err = f.forward(ctx, r, o.server, path, o.own); !isNotFound(err) {
+			break
+		}
+	}
+	return result, err
+}
+
+// isNotFound says whether a server has answered that a resource is not there, by
+// either era's code.
+func isNotFound(err error) bool {
+	f, ok := errors.AsType[*failure.Failure](err)
+	return ok && (f.UpstreamCode == -32602 || f.UpstreamCode == -32002)
+}
+
+// Concerns says whether a client may hear of a server.
+func (f *Front) Concerns(c *protocol.Caller, server string) bool {
+	who, narrowed := c.Principal.(Principal)
+	return !narrowed || who.AllowsServer(server)
 }
 
 // Notification is a server's notification as the face's clients get it.
 func (f *Front) Notification(server, method string, params json.RawMessage) (string, json.RawMessage) {
 	if method == "notifications/resources/updated" {
-		params = replaced(string(params), gjson.GetBytes(params, "uri"), func(uri string) string { return uriPrefix + server + "/" + uri })
+		params = replaced(string(params), gjson.GetBytes(params, "uri"), func(own string) string { return f.uri(server, own) })
 	}
 	return method, params
 }
 
-// complete passes completion/complete on to the server that its reference names.
-func (f *Front) complete(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
-	if uri := gjson.GetBytes(r.Params, "ref.uri"); uri.Exists() {
-		server, own, err := f.ownerOf(r.Caller, uri.String())
-		if err != nil {
-			return nil, err
-		}
-		return f.forward(ctx, r, server, replaced(string(r.Params), uri, func(string) string { return own }))
+// forward passes a request on to a server, with the string at path in its
+// parameters as that server knows it. What a server asks of a legacy client in
+// place of a result is asked here.
+func (f *Front) forward(ctx context.Context, r *protocol.Incoming, server, path, own string) (json.RawMessage, error) {
+	params := replaced(string(r.Params), gjson.GetBytes(r.Params, path), func(string) string { return own })
+	if !r.Caller.Modern {
+		params = withMember(params, "_meta", declaring(r))
 	}
-	wire := gjson.GetBytes(r.Params, "ref.name")
-	server, prompt, err := f.promptOf(ctx, r.Caller, wire.String())
+	state, err := upstreamState(r.Params)
 	if err != nil {
 		return nil, err
 	}
-	return f.forward(ctx, r, server, replaced(string(r.Params), wire, func(string) string { return prompt }))
+	if state != "" {
+		params = replaced(string(params), gjson.GetBytes(params, "requestState"), func(string) string { return state })
+	}
+	for range maxRounds {
+		raw, err := f.host.Forward(ctx, call.ForwardRequest{
+			Server: server, Method: r.Method, Params: params,
+			OnProgress: progress(r), OnLog: logger(r), Ask: r.Ask,
+		})
+		if err != nil {
+			return nil, protocolError(err)
+		}
+		if gjson.GetBytes(raw, "resultType").String() != "input_required" {
+			return raw, nil
+		}
+		if r.Caller.Modern {
+			return replaced(string(raw), gjson.GetBytes(raw, "requestState"), passedOn), nil
+		}
+		if params, err = answered(ctx, r, params, raw); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &protocol.WireError{Code: -32000, Message: server + " asked for more input too often"}
 }
 
-func (f *Front) forward(ctx context.Context, r *protocol.Incoming, server string, params json.RawMessage) (json.RawMessage, error) {
-	raw, err := f.host.Forward(ctx, call.ForwardRequest{
-		Server: server, Method: r.Method, Params: params,
-		OnProgress: progress(r), OnLog: logger(r), Ask: r.Ask,
-	})
-	var fail *call.Failure
-	if !errors.As(err, &fail) {
-		return raw, err
+// protocolError is a failure as JSON-RPC error.
+func protocolError(err error) error {
+	fail, ok := errors.AsType[*call.Failure](err)
+	switch {
+	case !ok:
+		return err
+	case fail.UpstreamCode < 0: // the server's own JSON-RPC error, passed on
+		return &fail.Failure
 	}
-	if fail.UpstreamCode < 0 { // the server's own JSON-RPC error, passed on
-		return nil, &fail.Failure
-	}
-	return nil, &protocol.WireError{Code: codeOf(fail.Class), Message: fail.Error()}
+	return &protocol.WireError{Code: codeOf(fail.Class), Message: fail.Error()}
 }
 
 // codeOf is the JSON-RPC code of a failure that is not the upstream's own. Codes of

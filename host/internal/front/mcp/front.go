@@ -32,6 +32,10 @@ type Host interface {
 	// have failed to, at most for the configuration's connect_wait since the host
 	// began to start them.
 	Settled(ctx context.Context)
+	// Plain says that names have no prefix (wire_names = "plain").
+	Plain() bool
+	// SamePrincipal says whether two Caller.Principal are the same.
+	SamePrincipal(a, b any) bool
 	// Call and Forward are the host's.
 	Call(ctx context.Context, req call.Request) (*call.Result, error)
 	Forward(ctx context.Context, req call.ForwardRequest) (json.RawMessage, error)
@@ -74,16 +78,49 @@ type Front struct {
 	indexed  map[string][]*catalog.Tool // what the index holds, by server
 
 	told atomic.Pointer[[]byte] // the list of all tools when a client last asked for its own
+
+	watched watched
+	parked  parkedRequests
+
+	base context.Context // of what belongs to no request
+	stop context.CancelFunc
+	work sync.WaitGroup
+
+	closing sync.Mutex
+	closed  bool
 }
 
-// New returns the face of h.
+// New returns the face of h. Close must be called in the end, when nothing is
+// being served any more.
 func New(h Host) *Front {
-	return &Front{host: h, indexed: map[string][]*catalog.Tool{}}
+	f := &Front{host: h, indexed: map[string][]*catalog.Tool{}}
+	f.base, f.stop = context.WithCancel(context.Background())
+	return f
+}
+
+// Close gives up what belongs to no request, and waits until it has ended.
+func (f *Front) Close() {
+	f.closing.Lock()
+	f.closed = true
+	f.closing.Unlock()
+	f.stop()
+	f.parked.forget()
+	f.work.Wait()
+}
+
+// spawn runs what Close waits for, unless it is too late for that.
+func (f *Front) spawn(run func()) bool {
+	f.closing.Lock()
+	defer f.closing.Unlock()
+	if !f.closed {
+		f.work.Go(run)
+	}
+	return !f.closed
 }
 
 // capabilities are always the same: which servers have prompts or resources is
 // not known before they run, and a client asks once.
-const capabilities = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true},"completions":{}}`
+const capabilities = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"completions":{},"logging":{}}`
 
 // Describe says what the host is to a client: instructions carry the section
 // about its servers.
@@ -123,18 +160,25 @@ func (f *Front) Handle(ctx context.Context, r *protocol.Incoming) (json.RawMessa
 	switch r.Method {
 	case "tools/list":
 		return f.listTools(ctx, r)
-	case "tools/call":
-		return f.callTool(ctx, r)
 	case "prompts/list", "resources/list", "resources/templates/list":
 		return f.listAll(ctx, r)
+	case "completion/complete":
+		return f.complete(ctx, r)
+	case "tools/call", "prompts/get", "resources/read":
+		return f.interact(ctx, r)
+	}
+	return nil, protocol.ErrMethodNotFound
+}
+
+// answer answers a request that a server may ask something about before it does.
+func (f *Front) answer(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
+	switch r.Method {
 	case "prompts/get":
 		return f.getPrompt(ctx, r)
 	case "resources/read":
 		return f.readResource(ctx, r)
-	case "completion/complete":
-		return f.complete(ctx, r)
 	}
-	return nil, protocol.ErrMethodNotFound
+	return f.callTool(ctx, r)
 }
 
 // invalidParams is the JSON-RPC error of a request that names what is not there.

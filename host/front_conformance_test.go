@@ -1,0 +1,121 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	neturl "net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/front/guard"
+)
+
+// conformanceSuite is the program of the official suite that `make test` installs.
+// Where COLLET_CONFORMANCE_DIR says that it is there, it must be.
+func conformanceSuite(t *testing.T) string {
+	t.Helper()
+	dir, must := os.LookupEnv("COLLET_CONFORMANCE_DIR")
+	if !must {
+		dir = filepath.Join("..", ".cache", "conformance")
+	}
+	file, err := filepath.Abs(filepath.Join(dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js"))
+	if err == nil {
+		_, err = os.Stat(file)
+	}
+	if err == nil {
+		var version []byte
+		version, err = exec.Command("node", "--version").Output()
+		if old := strings.HasPrefix(string(version), "v1") || strings.HasPrefix(string(version), "v20"); err == nil && old {
+			err = fmt.Errorf("node %s is too old for it", version)
+		}
+	}
+	if err != nil && !must {
+		t.Skipf("no conformance suite, run make conformance: %v", err)
+	} else if err != nil {
+		t.Fatalf("COLLET_CONFORMANCE_DIR names no conformance suite: %v", err)
+	}
+	return file
+}
+
+// guarded serves a host's face at /mcp as collet serve --http does.
+func guarded(t *testing.T, h *host.Host) (url string) {
+	t.Helper()
+	g, err := guard.New(guard.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := h.Front()
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", f.Handler())
+	web := httptest.NewServer(g.Wrap(mux))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own has ended
+		defer cancel()
+		if err := f.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		web.Close()
+	})
+	return web.URL + "/mcp"
+}
+
+// oldFashioned serves the upstream at addr without server/discover, as a server of
+// the initialize era would. A server of both eras asks nothing by the rules of the
+// older one of a host that speaks the newer.
+func oldFashioned(t *testing.T, addr string) (url string) {
+	t.Helper()
+	through := httputil.NewSingleHostReverseProxy(&neturl.URL{Scheme: "http", Host: addr})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Method") == "server/discover" {
+			http.Error(w, "no such method", http.StatusBadRequest)
+			return
+		}
+		through.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+// TestFrontConformance puts a host with one server, under that server's own names,
+// through all that the official suite requires of a server, by the last revision of
+// each era. The server is the official Go SDK's, which passes by itself.
+func TestFrontConformance(t *testing.T) {
+	suite, everything := conformanceSuite(t), goSDKServer(t, "everything-server")
+	addr, _ := freeAddr(t)
+	startProgram(t, addr, exec.Command(everything, "-http", addr, "-stateless=false")).await()
+	const plain = "[host]\nwire_names = \"plain\"\nexposure = \"direct\"\n[servers.everything]\n"
+	for _, test := range []struct {
+		revision, server string
+		passed           []string // some of what runs, so that a run of nothing is no pass
+	}{
+		{"2025-11-25", fmt.Sprintf("url = %q", oldFashioned(t, addr)),
+			[]string{"server-initialize", "tools-call-elicitation", "tools-call-sampling", "tools-call-with-progress", "tools-call-with-logging", "resources-subscribe", "dns-rebinding-protection"}},
+		{"2026-07-28", fmt.Sprintf("command = %q", everything),
+			[]string{"server-stateless", "tools-call-with-progress", "http-header-validation", "input-required-result-tampered-state", "dns-rebinding-protection"}},
+	} {
+		t.Run(test.revision, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			url := guarded(t, open(t, plain+test.server+"\n"))
+			out, err := exec.CommandContext(ctx, "node", suite, "server", "--url", url, "--requirements", test.revision, "--output-dir", t.TempDir()).CombinedOutput()
+			_, summary, _ := strings.Cut(string(out), "=== SUMMARY ===")
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			t.Log(summary)
+			for _, scenario := range test.passed {
+				if !strings.Contains(summary, "✓ "+scenario+": ") {
+					t.Errorf("%s did not pass", scenario)
+				}
+			}
+		})
+	}
+}
