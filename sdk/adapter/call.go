@@ -16,6 +16,10 @@ import (
 // than ten lines a second, and each costs a message.
 const progressInterval = 100 * time.Millisecond
 
+// progressBurst is how many events of a call go out before they are spaced: most
+// calls have only a few, each of which says something.
+const progressBurst = 8
+
 // Call is one call of a tool.
 type Call struct {
 	Tool string // without the server's prefix
@@ -84,7 +88,7 @@ func (r *Request) Ask(ctx context.Context, method string, params json.RawMessage
 }
 
 // emitter puts the events of one call on its stream: one at a time, progress
-// spaced and never decreasing, nothing after the terminal event. A nil emitter,
+// spaced after the first few and never decreasing, nothing after the terminal event. A nil emitter,
 // as of a Call that an author made in a test, drops everything.
 type emitter struct {
 	// send writes one event, the other argument being nil. A failed send means
@@ -94,6 +98,7 @@ type emitter struct {
 	mu      sync.Mutex
 	over    bool
 	done    float64
+	sent    int                 // progress events, up to progressBurst
 	pending *adapterpb.Progress // waits for timer
 	timer   *time.Timer         // runs until the next event may go out; nil when it may now
 }
@@ -119,9 +124,14 @@ func (e *emitter) progress(done, total float64, message string) {
 	e.emit(p)
 }
 
-// emit sends p and closes the gate for one interval. The caller holds mu.
+// emit sends p and, after the first ones, closes the gate for one interval. The
+// caller holds mu.
 func (e *emitter) emit(p *adapterpb.Progress) {
 	_ = e.send(p, nil)
+	if e.sent < progressBurst {
+		e.sent++
+		return
+	}
 	e.timer = time.AfterFunc(progressInterval, e.tick)
 }
 
