@@ -2,8 +2,10 @@ package host
 
 import (
 	"cmp"
+	"encoding/json"
 	"path/filepath"
 
+	"github.com/collet-dev/collet/host/internal/front/guard"
 	"github.com/collet-dev/collet/host/internal/results"
 )
 
@@ -35,3 +37,16 @@ func (h *Host) Results() *ResultStore { return h.results }
 // ResponseBudget is the size, in bytes, of the largest result that a model gets
 // whole, as configured now.
 func (h *Host) ResponseBudget() int64 { return h.hub.Config().Host.ResponseBudget }
+
+// Owner implements front.Host.
+func (v view) Owner(principal any) string {
+	if p, ok := principal.(*guard.Principal); ok && p != nil {
+		return "principal:" + p.ID // never LocalOwner, whatever it is called
+	}
+	return LocalOwner
+}
+
+// ReadResult implements front.Host.
+func (v view) ReadResult(owner string, arguments json.RawMessage) (json.RawMessage, error) {
+	return v.host.results.Call(owner, arguments, v.host.ResponseBudget())
+}

@@ -1,13 +1,18 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/front/guard"
+	"github.com/collet-dev/collet/sdk/mcp"
 )
 
 const small = `
@@ -67,5 +72,66 @@ func TestResultOverBudget(t *testing.T) {
 	}
 	if _, err := later.Results().Read(host.LocalOwner, e.Get("handle").Str, host.ResultSlice{}, 0); err == nil {
 		t.Error("another owner reads it")
+	}
+}
+
+// Over MCP: a client reads by result_read what its own credential has made, and
+// nobody else's.
+func TestResultRead(t *testing.T) {
+	f := open(t, small).Front()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if id := r.Header.Get("X-Test-Principal"); id != "" { // what the guard does
+			r = r.WithContext(guard.NewContext(r.Context(), &guard.Principal{ID: id, Grants: []guard.Grant{{}}}))
+		}
+		f.Handler().ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own has ended
+		defer cancel()
+		if err := f.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		web.Close()
+	})
+	client := func(principal string) *mcp.Client {
+		head := http.Header{}
+		head.Set("X-Test-Principal", principal)
+		c, err := mcp.Dial(patient(t), mcp.Endpoint{URL: web.URL, Header: head}, mcp.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close(context.WithoutCancel(t.Context())) })
+		return c
+	}
+	call := func(c *mcp.Client, tool, args string) gjson.Result {
+		t.Helper()
+		raw, err := c.CallTool(patient(t), tool, json.RawMessage(args), mcp.RequestOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return gjson.ParseBytes(raw)
+	}
+	clients := map[string]*mcp.Client{}
+	for _, principal := range []string{"", "local", "token:ci"} {
+		clients[principal] = client(principal)
+	}
+	for principal, c := range clients {
+		over := call(c, "n__c_big", `{"size":20000}`)
+		handle := over.Get("structuredContent.error.handle").Str
+		if !over.Get("isError").Bool() || handle == "" {
+			t.Fatalf("%q: %.300s", principal, over.Raw)
+		}
+		part := call(c, "result_read", `{"handle":"`+handle+`","limit":100}`)
+		if part.Get("isError").Bool() || len(part.Get("structuredContent.data").Str) != 100 || part.Get("structuredContent.next.offset").Int() != 100 {
+			t.Errorf("%q: %.300s", principal, part.Raw)
+		}
+		for other, c := range clients {
+			if answer := call(c, "result_read", `{"handle":"`+handle+`"}`); other != principal && answer.Get("structuredContent.error.code").Str != "not-found" {
+				t.Errorf("%q reads what %q made: %.300s", other, principal, answer.Raw)
+			}
+		}
+	}
+	if wrong := call(clients[""], "result_read", `{"handle":"x","ofset":1}`); wrong.Get("structuredContent.error.code").Str != "invalid-arguments" {
+		t.Errorf("%s", wrong.Raw)
 	}
 }

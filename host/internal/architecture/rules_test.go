@@ -142,6 +142,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/exposure": "what a model may see and call",
 		"host/internal/name":     "prompts are spelled like tools; similar names",
 		"host/internal/rawjson":  "it writes results around what others wrote",
+		"host/internal/results":  "result_read",
 		"host/internal/search":   "tool_search",
 		"sdk/failure":            "a failure's class as a JSON-RPC code",
 		"sdk/mcp":                "it is a handler of the server half",

@@ -63,5 +63,8 @@ func offered(servers []Server) []bridge {
 	if call {
 		tools = append(tools, toolCall)
 	}
+	if len(servers) > 0 {
+		tools = append(tools, resultRead)
+	}
 	return tools
 }

@@ -39,6 +39,10 @@ type Host interface {
 	// Call and Forward are the host's.
 	Call(ctx context.Context, req call.Request) (*call.Result, error)
 	Forward(ctx context.Context, req call.ForwardRequest) (json.RawMessage, error)
+	// Owner is whose results are those of a Caller.Principal, and ReadResult answers
+	// result_read for that owner. Its error is a *failure.Failure.
+	Owner(principal any) string
+	ReadResult(owner string, arguments json.RawMessage) (json.RawMessage, error)
 }
 
 // Server is one server as the face sees it.
