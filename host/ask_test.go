@@ -184,3 +184,27 @@ func TestMetaGoesUpstream(t *testing.T) {
 		t.Errorf("a caller that says nothing of itself: %s", got)
 	}
 }
+
+// What a server logs in the middle of a call reaches who made it: over HTTP
+// whatever else is going on, over stdio while nothing is.
+func TestLogsReachTheCaller(t *testing.T) {
+	t.Parallel()
+	site, modern := startSite(t, ""), startSite(t, "modern-only")
+	h := open(t, fmt.Sprintf("[servers.stdio]\ncommand = \"${BUILT}/faultserver\"\n[servers.http]\nurl = %q\n[servers.modern]\nurl = %q\n", site.url, modern.url))
+	for server, n := range map[string]int{"stdio": 1, "http": 8, "modern": 8} {
+		var calls sync.WaitGroup
+		for i := range n {
+			calls.Go(func() {
+				var got []string
+				_, err := h.Call(patient(t), host.Request{
+					Tool: server + "/x_log", Arguments: json.RawMessage(fmt.Sprintf(`{"text":"<%d>"}`, i)),
+					OnLog: func(level, logger string, data json.RawMessage) { got = append(got, level+" "+logger+" "+string(data)) },
+				})
+				if want := fmt.Sprintf(`warning x {"text":"<%d>","n":1.0}`, i); err != nil || len(got) != 1 || got[0] != want {
+					t.Errorf("%s: %v, logged %q, want %s", server, err, got, want)
+				}
+			})
+		}
+		calls.Wait()
+	}
+}

@@ -119,6 +119,10 @@ type RequestOptions struct {
 	// question belongs to (2025-11-25, basic/transports). It may still run when the
 	// request has returned. Options.OnRequest must be set as well.
 	OnRequest Answerer
+	// OnNotification takes what the server notifies of on that stream, progress
+	// excepted, and reports whether that is all: else Options.OnNotification takes it
+	// as well. It must not block.
+	OnNotification func(method string, params json.RawMessage) bool
 }
 
 // Client is a connection to one MCP server. Its methods may be called from any
@@ -259,6 +263,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, arguments json.RawMe
 		size:     len(tool) + len(arguments) + len(opt.Meta) + metaSize,
 		progress: opt.OnProgress,
 		asked:    opt.OnRequest,
+		noted:    opt.OnNotification,
 		write: func(b []byte, id uint64) []byte {
 			b = append(b, `{"name":`...)
 			b = appendString(b, tool)

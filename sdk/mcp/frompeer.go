@@ -39,6 +39,7 @@ func (s *session) fromPeer(e envelope, of *call) {
 		s.onProgress(e.params)
 	case e.id == nil && s.subscription(method, e.params):
 	case e.id == nil && method == "notifications/cancelled" && s.answers != nil && s.answers.cancel(member(e.params, "requestId")):
+	case e.id == nil && of != nil && of.noted != nil && of.noted(method, json.RawMessage(e.params)):
 	case e.id == nil:
 		s.tell(method, json.RawMessage(e.params))
 	case s.echo(e):

@@ -32,6 +32,7 @@ func (c *Client) build(method string, params json.RawMessage, opt RequestOptions
 		size:     len(params) + len(opt.Meta) + metaSize,
 		progress: opt.OnProgress,
 		asked:    opt.OnRequest,
+		noted:    opt.OnNotification,
 		write: func(b []byte, id uint64) []byte {
 			b = append(b, '{')
 			b, comma := appendMembers(b, params, false, func(name []byte) bool { return sameName(name, "_meta") })

@@ -62,10 +62,13 @@ type call struct {
 	answer       chan answer // capacity 1: whoever removes the call from pending sends once
 	progress     func(Progress)
 	asked        Answerer // what the peer asks on the request's own stream; nil: as elsewhere
+	noted        noter    // likewise what it notifies of; false: as elsewhere
 	abort        func()
 	acknowledged func(json.RawMessage)
 	running      sync.Mutex // held while progress runs
 }
+
+type noter = func(method string, params json.RawMessage) bool
 
 // waitProgress waits for a progress callback that is still running.
 func (c *call) waitProgress() {
@@ -88,6 +91,7 @@ type request struct {
 	size     int // estimate of the parameters in bytes
 	progress func(Progress)
 	asked    Answerer
+	noted    noter
 	// opening is the protocol version that a request of the handshake offers; ""
 	// for all others.
 	opening string
@@ -143,7 +147,7 @@ func (s *session) begin(ctx context.Context, r request, abort func()) (*call, *f
 	if ctx.Err() != nil {
 		return nil, contextFailure(ctx, failure.NotSent, r.method)
 	}
-	c := &call{answer: make(chan answer, 1), progress: r.progress, asked: r.asked, abort: abort, acknowledged: r.acknowledged}
+	c := &call{answer: make(chan answer, 1), progress: r.progress, asked: r.asked, noted: r.noted, abort: abort, acknowledged: r.acknowledged}
 	s.mu.Lock()
 	if s.ended != nil {
 		s.mu.Unlock()

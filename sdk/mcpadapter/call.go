@@ -31,7 +31,7 @@ func (s *server) Call(ctx context.Context, call *adapter.Call) (*adapter.Result,
 	opt := mcp.RequestOptions{
 		Meta:       declaring(up, orNil(call.Meta), nil),
 		OnProgress: func(p mcp.Progress) { call.Progress(p.Done, p.Total, p.Message) },
-		OnRequest:  r.asked,
+		OnRequest:  r.asked, OnNotification: r.notified,
 	}
 	var raw json.RawMessage
 	if len(call.InputResponses) == 0 && call.RequestState == "" {
@@ -155,16 +155,36 @@ func (r *runningRequests) only() *running {
 	return nil
 }
 
-// logged takes a notifications/message. It goes to the caller when only one request
+const logging = "notifications/message"
+
+// logged takes a notifications/message that does not say which request it belongs
+// to. It goes to the caller when only one request
 // is open, and to the server's log when it may belong to any of several or to none.
 func (s *server) logged(params json.RawMessage) {
-	m := gjson.ParseBytes(params)
-	level, logger, data := level(m.Get("level").String()), m.Get("logger").String(), m.Get("data")
-	if r := s.running.only(); r != nil && data.Exists() {
-		r.who.Log(level, logger, json.RawMessage(data.Raw))
+	if r := s.running.only(); r != nil && r.logged(params) {
 		return
 	}
+	level, logger, data := record(params)
 	s.env.Log.Log(context.Background(), level, data.String(), "from", "upstream", "logger", logger)
+}
+
+// notified takes what came with the answer to the request itself.
+func (r *running) notified(method string, params json.RawMessage) bool {
+	return method == logging && r.logged(params)
+}
+
+// logged hands a log record to who made the request, unless it has no data.
+func (r *running) logged(params json.RawMessage) bool {
+	level, logger, data := record(params)
+	if data.Exists() {
+		r.who.Log(level, logger, json.RawMessage(data.Raw))
+	}
+	return data.Exists()
+}
+
+func record(params json.RawMessage) (slog.Level, string, gjson.Result) {
+	m := gjson.ParseBytes(params)
+	return level(m.Get("level").String()), m.Get("logger").String(), m.Get("data")
 }
 
 // level maps MCP's levels, those of RFC 5424, to slog's four.

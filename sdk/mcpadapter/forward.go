@@ -56,8 +56,8 @@ func (s *server) Forward(ctx context.Context, req *adapter.Request) (json.RawMes
 	r, leave := s.running.enter(ctx, req)
 	defer leave()
 	raw, err := up.Request(ctx, req.Method, orNil(req.Params), mcp.RequestOptions{
-		Meta:       declaring(up, nil, req.Params),
-		OnRequest:  r.asked,
+		Meta:      declaring(up, nil, req.Params),
+		OnRequest: r.asked, OnNotification: r.notified,
 		OnProgress: func(p mcp.Progress) { req.Progress(p.Done, p.Total, p.Message) },
 	})
 	s.heard(up, err)

@@ -219,7 +219,7 @@ func (s *server) notified(method string, params json.RawMessage) {
 	switch {
 	case method == "notifications/tools/list_changed":
 		s.listAgain()
-	case method == "notifications/message":
+	case method == logging:
 		s.logged(params)
 	case strings.HasPrefix(method, "notifications/resources/"), strings.HasPrefix(method, "notifications/prompts/"):
 		s.news.forwarded(method, params)

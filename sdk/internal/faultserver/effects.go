@@ -126,6 +126,14 @@ var effects = map[string]func(*server, message){
 		s.result(m, textResult("notified"))
 	},
 
+	// x_log {text} logs text as a warning before it answers.
+	"x_log": func(s *server, m message) {
+		var a struct{ Text string }
+		arguments(m, &a)
+		m.to.write(notification("notifications/message", `{"level":"warning","logger":"x","data":{"text":`+quote(a.Text)+`,"n":1.0}}`), false)
+		s.result(m, textResult("logged"))
+	},
+
 	// w_nonewline answers without a newline and exits; w_late answers twice;
 	// w_stderrflood writes -size bytes to stderr first.
 	"w_nonewline": func(_ *server, m message) {
