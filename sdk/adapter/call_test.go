@@ -13,6 +13,7 @@ import (
 	"time"
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/failure"
 )
 
 // sent is one event and when it went out.
@@ -147,5 +148,19 @@ func TestLoggerWritesHclogJSON(t *testing.T) {
 	}
 	if !strings.Contains(rest, `"@level":"error"`) {
 		t.Errorf("record %s", rest)
+	}
+}
+
+// A call that an author made in a test, or whose host offers nothing, has nobody
+// to ask, and says so.
+func TestAskNobody(t *testing.T) {
+	for name, call := range map[string]*Call{"made by hand": {}, "no host": {env: &Env{}}} {
+		_, err := call.Ask(t.Context(), "elicitation/create", nil)
+		if f, ok := err.(*failure.Failure); !ok || f.Class != failure.ConsentRequired || f.Delivery != failure.NotSent {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := (&Request{}).Ask(t.Context(), "roots/list", nil); err == nil {
+		t.Error("a request that nobody made was answered")
 	}
 }
