@@ -271,6 +271,15 @@ func TestInputThatCannotBeHad(t *testing.T) {
 	if f := err.(*Failure); f.Class != failure.ConsentRequired || f.Delivery != failure.Answered {
 		t.Errorf("no sample: %+v", f)
 	}
+	for _, odd := range []string{``, `[]`, `{`} {
+		p, _ = inquisitive(sample)
+		_, err = pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(odd), nil
+		}})
+		if f := err.(*Failure); f.Class != failure.ConsentRequired || p.dos != 1 {
+			t.Errorf("%q: %+v", odd, f)
+		}
+	}
 	p, told := inquisitive(elicit)
 	if _, err = pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: no}); err != nil || (*told)[1] != `s1{"q":{"action":"cancel"}}` {
 		t.Errorf("no form: %v, told %q", err, *told)

@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -55,6 +56,9 @@ func (w *work) put(ctx context.Context, question gjson.Result) (json.RawMessage,
 		return nil, unanswered("the tool asks for more input before it goes on, and this caller cannot be asked")
 	}
 	result, err := w.req.Ask(ctx, method, json.RawMessage(question.Get("params").Raw))
+	if err == nil && (len(result) == 0 || notObject("", result) != nil) {
+		err = errors.New("the answer is no JSON object")
+	}
 	switch {
 	case err == nil:
 		return result, nil
