@@ -110,6 +110,9 @@ func TestSchemaTakesExamples(t *testing.T) {
 		t.Errorf("only %d examples were found", len(texts))
 	}
 	for where, text := range texts {
+		if strings.HasPrefix(text, "[tokens.") { // a file of tokens, which tokenfile reads
+			continue
+		}
 		if problems := s.Validate(document(t, text)); len(problems) > 0 {
 			t.Errorf("%s: %v", where, problems)
 		}
