@@ -40,10 +40,13 @@ func (h *Host) ResponseBudget() int64 { return h.hub.Config().Host.ResponseBudge
 
 // Owner implements front.Host.
 func (v view) Owner(principal any) string {
-	if p, ok := principal.(*guard.Principal); ok && p != nil {
-		return "principal:" + p.ID // never LocalOwner, whatever it is called
+	p, _ := principal.(*guard.Principal)
+	if p == nil {
+		return LocalOwner
 	}
-	return LocalOwner
+	// Authenticators begin an ID with their own word, so that none is LocalOwner but
+	// the one of who needs no credential.
+	return cmp.Or(p.ID, "nobody")
 }
 
 // ReadResult implements front.Host.

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -112,7 +113,7 @@ func TestResultRead(t *testing.T) {
 		return gjson.ParseBytes(raw)
 	}
 	clients := map[string]*mcp.Client{}
-	for _, principal := range []string{"", "local", "token:ci"} {
+	for _, principal := range []string{"", "token:a", "token:ci"} {
 		clients[principal] = client(principal)
 	}
 	for principal, c := range clients {
@@ -133,5 +134,33 @@ func TestResultRead(t *testing.T) {
 	}
 	if wrong := call(clients[""], "result_read", `{"handle":"x","ofset":1}`); wrong.Get("structuredContent.error.code").Str != "invalid-arguments" {
 		t.Errorf("%s", wrong.Raw)
+	}
+}
+
+// Clients older than structuredContent get it as text, others as it was sent.
+func TestOnlyStructured(t *testing.T) {
+	f := open(t, small).Front()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := f.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	const sent = `{"structuredContent":{"answer":42}}`
+	for version, want := range map[string]string{
+		"2025-03-26": `{"content":[{"type":"text","text":"{\"answer\":42}"}],"structuredContent":{"answer":42}}`,
+		"2025-06-18": sent, "2025-11-25": sent,
+	} {
+		in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"c","version":"0"}}}` + "\n" +
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"n__c_no_content","arguments":{}}}` + "\n"
+		var out bytes.Buffer
+		if err := f.ServeStdio(patient(t), strings.NewReader(in), &out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), `"result":`+want) {
+			t.Errorf("%s: %s, want %s", version, out.String(), want)
+		}
 	}
 }

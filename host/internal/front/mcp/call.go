@@ -81,14 +81,25 @@ func (f *Front) call(ctx context.Context, r *protocol.Incoming, t Tool, argument
 	case errors.As(err, &fail) && forClient(r, fail):
 		return nil, &fail.Failure
 	case errors.As(err, &fail):
-		return failureResult(canonical, fail), nil
+		// A tool that is in the list may be there with an outputSchema.
+		return fail.Answer(via == exposure.ByBridge || t.Output() == nil), nil
 	case err != nil:
 		return nil, err
 	case res.Input != nil:
 		return inputRequired(res.Input.Requests, passedOn(res.Input.State)), nil
 	}
+	if r.Caller.Version < firstStructured {
+		return call.WithText(res.JSON, maxSummary), nil
+	}
 	return res.JSON, nil
 }
+
+const (
+	// firstStructured is the first version of MCP with structuredContent.
+	firstStructured = "2025-06-18"
+	// maxSummary bounds the text that older clients get in its place, in bytes.
+	maxSummary = 16 << 10
+)
 
 // progress passes progress on to the client, nil when it wants none.
 func progress(r *protocol.Incoming) func(call.Progress) {

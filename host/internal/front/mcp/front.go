@@ -8,7 +8,7 @@
 // protocol forbids and which would cost every client its prompt cache.
 //
 // It knows servers by name only, starts nothing itself, makes every call through
-// the host's one pipeline, and never changes a result.
+// the host's one pipeline, and never changes a result but for old clients.
 package mcp
 
 import (
