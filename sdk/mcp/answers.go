@@ -12,8 +12,8 @@ import (
 
 // maxAnswering bounds the peer's requests that are being answered at a time, so
 // that one that floods us with them costs no more than this many goroutines.
-// People answer most of them: more at once would only wait.
-const maxAnswering = 16
+// People answer most of them, but a host asks for many callers over one connection.
+const maxAnswering = 128
 
 // answers are the peer's requests that are being answered. end cancels them;
 // running waits for those of start.

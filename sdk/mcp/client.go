@@ -78,7 +78,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Answerer answers one request of the server. It runs on a goroutine of its own,
-// at most 16 of them at a time. params is nil when there are none. ctx ends when
+// at most 128 of them at a time. params is nil when there are none. ctx ends when
 // the server cancels the request or the connection ends; Close waits for the
 // return. The result must be a JSON object, sent as written. A *failure.Failure
 // with an UpstreamCode becomes that JSON-RPC error, with its message and
@@ -236,12 +236,17 @@ func statsOf(n *counts, s *session) Stats {
 //
 // resources/subscribe and resources/unsubscribe work with servers of both eras: for a
 // modern one, which does not know them, they change what the client's own
-// subscriptions/listen asks for, if it has OnNotification.
+// subscriptions/listen asks for, if it has OnNotification. They outlive a session over
+// HTTP; what a lost one would have told of counts as changed.
 func (c *Client) Request(ctx context.Context, method string, params json.RawMessage, opt RequestOptions) (json.RawMessage, error) {
 	if (method == "resources/subscribe" || method == "resources/unsubscribe") && c.tells() {
 		return result(c.watchResource(ctx, method, params))
 	}
-	return result(c.request(ctx, method, params, opt))
+	raw, f := c.request(ctx, method, params, opt)
+	if f == nil {
+		c.note(method, params)
+	}
+	return result(raw, f)
 }
 
 // CallTool calls a tool. arguments is a JSON object, sent as written; nil is {}.

@@ -135,6 +135,7 @@ func (l *httpLink) again(r *renewal) {
 	close(r.done)
 	if f == nil {
 		l.c.changed() // a server that forgot its sessions may have been started anew
+		l.c.resubscribe()
 	}
 }
 

@@ -159,3 +159,35 @@ func (c *Client) watchResource(ctx context.Context, method string, params json.R
 	}
 	return json.RawMessage("{}"), nil
 }
+
+// note takes note of a subscription that a server of the initialize era accepted.
+func (c *Client) note(method string, params json.RawMessage) {
+	on := method == "resources/subscribe"
+	if !on && method != "resources/unsubscribe" {
+		return
+	}
+	if uri, ok := text(member(trim(params), "uri")); ok {
+		c.watched.change(uri, on)
+	}
+}
+
+// resubscribe asks a server of the initialize era in a new session for what it
+// was asked for in the one before.
+func (c *Client) resubscribe() {
+	if c.server.Load().Modern {
+		return // listen does
+	}
+	c.watched.mu.Lock()
+	uris := slices.Clone(c.watched.uris)
+	c.watched.mu.Unlock()
+	for _, uri := range uris {
+		params := json.RawMessage(`{"uri":` + string(appendString(nil, uri)) + `}`)
+		ctx, cancel := context.WithTimeout(c.base, renewTimeout)
+		_, f := c.request(ctx, "resources/subscribe", params, RequestOptions{})
+		cancel()
+		if f != nil {
+			c.opt.Log.Warn("the server does not take up a subscription in its new session", "uri", uri, "error", f)
+		}
+		c.session.tell("notifications/resources/updated", params)
+	}
+}

@@ -170,3 +170,47 @@ func TestResourcesOfAServerThatIsAway(t *testing.T) {
 		}
 	})
 }
+
+// scribe is a link to an old server that does what it is asked, but what has "deaf"
+// in it.
+type scribe struct {
+	link
+	asked []string
+}
+
+func (s *scribe) do(_ context.Context, r request) (json.RawMessage, *failure.Failure) {
+	params := string(r.write(nil, 1))
+	s.asked = append(s.asked, r.method+params)
+	if strings.Contains(params, "deaf") {
+		return nil, failure.New(failure.NotFound, failure.Answered, "deaf")
+	}
+	return json.RawMessage(`{}`), nil
+}
+
+// An old server is asked as it always was, and in a new session again.
+func TestResourcesOfAnOldServer(t *testing.T) {
+	_, c, told := telling(t)
+	s := &scribe{}
+	c.link = s
+	c.server.Store(&ServerInfo{ProtocolVersion: legacyVersions[0]})
+	for _, uri := range []string{"a", "b"} {
+		if err := subscribe(t, c, "subscribe", uri); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantFailure(t, failed(t, subscribe(t, c, "subscribe", "deaf")), failure.NotFound, failure.Answered)
+	if err := subscribe(t, c, "unsubscribe", "a"); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.asked) != 4 || s.asked[3] != `resources/unsubscribe{"uri":"a"}` {
+		t.Errorf("asked %q", s.asked)
+	}
+	s.asked = nil
+	c.resubscribe()
+	if len(s.asked) != 1 || s.asked[0] != `resources/subscribe{"uri":"b"}` {
+		t.Errorf("in the new session asked %q", s.asked)
+	}
+	if len(*told) != 1 || (*told)[0] != `notifications/resources/updated{"uri":"b"}` {
+		t.Errorf("told %q", *told)
+	}
+}

@@ -61,5 +61,8 @@ func (s *server) Forward(ctx context.Context, req *adapter.Request) (json.RawMes
 		OnProgress: func(p mcp.Progress) { req.Progress(p.Done, p.Total, p.Message) },
 	})
 	s.heard(up, err)
+	if err == nil {
+		s.resources.note(req.Method, req.Params)
+	}
 	return raw, err
 }

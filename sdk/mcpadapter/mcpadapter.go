@@ -84,7 +84,9 @@ type server struct {
 	link    *link
 	news    bulletin
 	running runningRequests
-	relist  chan struct{} // capacity 1: the list of tools may have changed
+	// resources are what a new upstream has to be subscribed to again.
+	resources subscriptions
+	relist    chan struct{} // capacity 1: the list of tools may have changed
 }
 
 var (

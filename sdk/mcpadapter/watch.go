@@ -85,6 +85,9 @@ func (s *server) connected(up Upstream) {
 	if s.news.wasListed() {
 		s.listAgain() // a server that was started again may offer other tools
 	}
+	if uris := s.resources.all(); len(uris) > 0 {
+		s.link.work.Go(func() { s.resubscribe(up, uris) })
+	}
 }
 
 // logLevel is what an upstream of the initialize era is told to send messages of:

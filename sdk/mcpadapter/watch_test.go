@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -300,4 +301,44 @@ func TestLogsAreAskedFor(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What was subscribed to at one upstream is at the next one, and counts as changed.
+func TestSubscriptionsOutliveTheUpstream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		upstream := func() *fake {
+			up := newFake()
+			up.info.Capabilities = json.RawMessage(`{"resources":{"subscribe":true}}`)
+			up.other = func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+				asked = append(asked, method+string(params))
+				if strings.Contains(string(params), "refused") {
+					return nil, failure.New(failure.NotFound, failure.Answered, "no such resource")
+				}
+				return json.RawMessage(`{}`), nil
+			}
+			return up
+		}
+		first, second := upstream(), upstream()
+		s, r := openAs(t, true, func(_ context.Context, n int) (Upstream, error) { return []Upstream{first, second}[n], nil })
+		for _, q := range []string{"subscribe a<b", "subscribe c", "unsubscribe c", "subscribe a<b", "subscribe refused"} {
+			what, uri, _ := strings.Cut(q, " ")
+			_, _ = s.Forward(t.Context(), &adapter.Request{Method: "resources/" + what, Params: json.RawMessage(`{"uri":"` + uri + `"}`)})
+		}
+		first.die(failure.New(failure.ConnectionRefused, failure.DeliveryUnknown, "gone"))
+		synctest.Wait()
+		asked = nil
+		if _, err := s.Call(t.Context(), &adapter.Call{Tool: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(asked) != 1 || asked[0] != `resources/subscribe{"uri":"a<b"}` {
+			t.Errorf("the second upstream was asked %q", asked)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.forwarded) != 1 || r.forwarded[0] != `notifications/resources/updated{"uri":"a<b"}` {
+			t.Errorf("the host was told %q", r.forwarded)
+		}
+	})
 }
