@@ -164,3 +164,21 @@ func TestOnlyStructured(t *testing.T) {
 		}
 	}
 }
+
+// Clients hold the structuredContent of an error, too, against the outputSchema
+// they were shown, so that of a tool in the list it has none.
+func TestFailureOfATypedTool(t *testing.T) {
+	c := face(t, small+"validate_results = \"strict\"\n[servers.m]\ncommand = \"${BUILT}/faultserver\"\nexposure = \"deferred\"\nvalidate_results = \"strict\"\n", mcp.Options{})
+	for _, call := range []struct{ tool, args, want string }{
+		{"n__o_invalid", `{}`, `_meta.collet\.dev/error.code`},
+		{"tool_call", `{"name":"m/o_invalid"}`, "structuredContent.error.code"},
+	} {
+		raw, err := c.CallTool(patient(t), call.tool, json.RawMessage(call.args), mcp.RequestOptions{})
+		if err != nil || gjson.GetBytes(raw, call.want).Str != "invalid-result" {
+			t.Errorf("%s: %s, %v", call.tool, raw, err)
+		}
+		if call.tool == "n__o_invalid" && gjson.GetBytes(raw, "structuredContent").Exists() {
+			t.Errorf("%s", raw)
+		}
+	}
+}
