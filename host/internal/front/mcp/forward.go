@@ -158,7 +158,7 @@ func (f *Front) forward(ctx context.Context, r *protocol.Incoming, server, path,
 			return nil, protocolError(err)
 		}
 		if gjson.GetBytes(raw, "resultType").String() != "input_required" {
-			return raw, nil
+			return cacheable(r, raw), nil
 		}
 		if r.Caller.Modern {
 			return replaced(string(raw), gjson.GetBytes(raw, "requestState"), passedOn), nil
@@ -168,6 +168,21 @@ func (f *Front) forward(ctx context.Context, r *protocol.Incoming, server, path,
 		}
 	}
 	return nil, &protocol.WireError{Code: -32000, Message: server + " asked for more input too often"}
+}
+
+// cacheable adds what a modern client wants to be told of how long it may keep what
+// it has read, where an older server does not say (2026-07-28, CacheableResult).
+func cacheable(r *protocol.Incoming, result json.RawMessage) json.RawMessage {
+	if !r.Caller.Modern || r.Method != "resources/read" {
+		return result
+	}
+	if !gjson.GetBytes(result, "ttlMs").Exists() {
+		result = withMember(result, "ttlMs", []byte("0"))
+	}
+	if !gjson.GetBytes(result, "cacheScope").Exists() {
+		result = withMember(result, "cacheScope", []byte(`"private"`))
+	}
+	return result
 }
 
 // protocolError is a failure as JSON-RPC error.

@@ -1,0 +1,63 @@
+// What a client of the TypeScript SDK finds behind collet serve, as one line of JSON.
+// usage: node front.mjs v1|v2|v2legacy http URL
+//        node front.mjs v1|v2|v2legacy stdio COMMAND ARGUMENT...
+const [sdk, kind, target, ...args] = process.argv.slice(2)
+
+async function load() {
+  if (sdk !== 'v1') {
+    const m = await import('@modelcontextprotocol/client')
+    return { ...m, ...(await import('@modelcontextprotocol/client/stdio')), elicit: 'elicitation/create' }
+  }
+  const types = await import('@modelcontextprotocol/sdk/types.js')
+  return {
+    ...(await import('@modelcontextprotocol/sdk/client/index.js')),
+    ...(await import('@modelcontextprotocol/sdk/client/stdio.js')),
+    ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')),
+    elicit: types.ElicitRequestSchema,
+  }
+}
+
+const m = await load()
+const transport = kind === 'stdio'
+  ? new m.StdioClientTransport({ command: target, args, env: process.env, stderr: 'inherit' })
+  : new m.StreamableHTTPClientTransport(new URL(target))
+let version
+const set = transport.setProtocolVersion?.bind(transport)
+transport.setProtocolVersion = (v) => { version = v; set?.(v) }
+
+const options = { capabilities: { elicitation: {} } }
+if (sdk === 'v2') options.versionNegotiation = { mode: 'auto' }
+const client = new m.Client({ name: sdk, version: '1' }, options)
+client.setRequestHandler(m.elicit, async () => ({ action: 'accept', content: { name: 'Ann <& Co>' } }))
+await client.connect(transport)
+
+const call = (name, args, opt) =>
+  sdk === 'v1' ? client.callTool({ name, arguments: args }, undefined, opt) : client.callTool({ name, arguments: args }, opt)
+const text = (r) => r.content.map((c) => c.text).join('\n')
+const out = {}
+out.tools = (await client.listTools()).tools.map((t) => t.name)
+out.echo = text(await call('n__echo', { text: '<&>' }))
+const found = (await call('tool_search', { query: 'sum of two numbers', limit: 1 })).structuredContent
+out.found = found.tools.map((t) => t.name)
+out.pending = found.pending.map((p) => p.server)
+out.sum = text(await call('tool_call', { name: out.found[0], arguments: { a: 2, b: 40 } }))
+out.asked = text(await call('tool_call', { name: 'old/trigger-elicitation-request', arguments: {} }))
+// Version 1 loses progress that it reads together with the answer, so there is a pause between them.
+for (let tries = 0; tries < 10 && !(out.progress?.length >= 3); tries++) {
+  out.progress = []
+  await call('n__t_progress', { ms: 400, step: 100 }, { onprogress: (p) => out.progress.push(p.progress) })
+}
+out.unknown = await call('nothing', {}).then(() => 0, (e) => e.code)
+out.prompts = (await client.listPrompts()).prompts.map((p) => p.name)
+out.prompt = (await client.getPrompt({ name: 'old__args-prompt', arguments: { city: '<&>' } })).messages[0].content.text
+out.completed = (await client.complete({ ref: { type: 'ref/prompt', name: 'old__completable-prompt' }, argument: { name: 'department', value: 'E' } })).completion.values
+const uri = (await client.listResources()).resources[0].uri
+out.uri = uri
+out.read = (await client.readResource({ uri })).contents.length
+const abort = new AbortController()
+out.canceled = await call('n__t_progress_forever', {}, { signal: abort.signal, onprogress: () => abort.abort() }).then(() => false, () => true)
+out.after = text(await call('n__echo', { text: 'still here' }))
+out.version = client.getNegotiatedProtocolVersion?.() ?? version
+console.log(JSON.stringify(out))
+await client.close()
+process.exit(0)
