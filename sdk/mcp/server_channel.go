@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"sync"
@@ -48,13 +49,15 @@ func (c *channel) receive(b []byte, who *Caller) {
 	e, refusal := readMessage(b)
 	switch {
 	case refusal != nil:
-		c.answer(refusal)
+		for one := range bytes.Lines(refusal) { // of a batch there may be several
+			c.answer(one)
+		}
 	case e.method == nil:
 		if client := c.current(); client != nil {
 			client.heard(e)
 		}
 	case e.id == nil:
-		c.notified(e)
+		c.answers.notified(e)
 	default:
 		c.request(e, who)
 	}
@@ -64,12 +67,6 @@ func (c *channel) current() *client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.client
-}
-
-func (c *channel) notified(e envelope) {
-	if method, _ := text(e.method); method == "notifications/cancelled" && isObject(e.params) {
-		c.answers.cancel(member(e.params, "requestId"))
-	}
 }
 
 func (c *channel) request(e envelope, who *Caller) {

@@ -274,6 +274,13 @@ func (d *demand) notify(method string, params json.RawMessage, name string, valu
 	}
 }
 
+// notified takes a client's notification, of which only one concerns a server.
+func (a *answers) notified(e envelope) {
+	if method, _ := text(e.method); method == "notifications/cancelled" && isObject(e.params) {
+		a.cancel(member(e.params, "requestId"))
+	}
+}
+
 // levels are MCP's log levels, the least severe first.
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 

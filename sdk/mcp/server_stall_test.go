@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -114,9 +116,14 @@ type who struct{ id, rights string }
 // callers remembers who called.
 type callers struct{ seen chan *Caller }
 
+type traceKey struct{}
+
 func (callers) Describe(context.Context, *Caller) Description { return Description{} }
 
-func (h callers) Handle(_ context.Context, r *Incoming) (json.RawMessage, error) {
+func (h callers) Handle(ctx context.Context, r *Incoming) (json.RawMessage, error) {
+	if trace, _ := ctx.Value(traceKey{}).(string); trace != "t" && r.Caller.Principal != nil {
+		return nil, errors.New("no trace")
+	}
 	h.seen <- r.Caller
 	return json.RawMessage(`{}`), nil
 }
@@ -129,7 +136,11 @@ func TestCallers(t *testing.T) {
 		SamePrincipal: func(a, b any) bool { return a.(who).id == b.(who).id },
 	})
 	t.Cleanup(func() { _ = s.Close(context.Background()) })
-	url := publish(t, s)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.HTTP().ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), traceKey{}, "t")))
+	}))
+	t.Cleanup(front.Close)
+	url := front.URL
 	check := func(want Caller, got *Caller) {
 		t.Helper()
 		if got.Version != want.Version || got.Modern != want.Modern || string(got.Info) != string(want.Info) ||
@@ -193,6 +204,12 @@ func TestServesOldTransport(t *testing.T) {
 	s.Notify("notifications/tools/list_changed", nil, nil)
 	if got := next(); got != `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` {
 		t.Errorf("told %s", got)
+	}
+	exchangeWith(t, "POST", base+endpoint, `[{"jsonrpc":"2.0","id":1,"method":"x"},{"jsonrpc":"2.0","id":2,"method":"x"}]`, map[string]string{"X-Who": "ann"})
+	for _, id := range []string{"1", "2"} {
+		if got := next(); !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32600,`) {
+			t.Errorf("the answer to a batch: %s", got)
+		}
 	}
 	resp.Body.Close()
 	for status := 202; status != 404; {

@@ -89,12 +89,26 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, a *reply, d 
 	}
 	defer context.AfterFunc(r.Context(), func() { a.outlive(q) })()
 	a.wait(quickAnswer)
-	result, err := s.handle(q.ctx, d)
+	result, err := s.handle(outliving{q.ctx, r.Context()}, d)
 	if !g.answers.close(q) {
 		a.end(http.StatusOK, nil)
 		return
 	}
 	a.answer(d, result, err)
+}
+
+// outliving is a ctx with the values of an HTTP request that it may outlive.
+type outliving struct {
+	context.Context
+	request context.Context
+}
+
+// Value implements context.Context.
+func (o outliving) Value(key any) any {
+	if v := o.Context.Value(key); v != nil {
+		return v
+	}
+	return o.request.Value(key)
 }
 
 // outlive has a request go on whose client lost the connection, for as long as it
@@ -181,8 +195,8 @@ func (q questions) withdraw(*outgoing) bool { return false }
 func (g *guest) receive(e envelope) {
 	if e.method == nil {
 		g.client.heard(e)
-	} else if method, _ := text(e.method); method == "notifications/cancelled" && isObject(e.params) {
-		g.answers.cancel(member(e.params, "requestId"))
+	} else {
+		g.answers.notified(e)
 	}
 }
 
