@@ -45,6 +45,7 @@ func TestServesTypeScriptClients(t *testing.T) {
 			config := fmt.Sprintf(`
 [host]
 exposure = "deferred"
+response_budget = "8KiB"
 [servers.n]
 command = %q
 args = ["-log", %q]
@@ -81,9 +82,9 @@ command = %q
 				Tools, Found, Pending   []string
 				Prompts, Completed      []string
 				Echo, Sum, Asked, After string
-				Prompt, URI             string
+				Prompt, URI, Spilled    string
 				Progress                []float64
-				Unknown, Read           int
+				Unknown, Read, Whole    int
 				Canceled                bool
 			}
 			if err := json.Unmarshal(out, &said); err != nil {
@@ -91,7 +92,7 @@ command = %q
 			}
 			for what, ok := range map[string]bool{
 				"version":   said.Version == test.version,
-				"tools":     said.Tools[0] == "n__echo" && slices.Equal(said.Tools[len(said.Tools)-2:], []string{"tool_search", "tool_call"}) && !slices.ContainsFunc(said.Tools, func(s string) bool { return strings.HasPrefix(s, "old__") }),
+				"tools":     said.Tools[0] == "n__echo" && slices.Equal(said.Tools[len(said.Tools)-3:], []string{"tool_search", "tool_call", "result_read"}) && !slices.ContainsFunc(said.Tools, func(s string) bool { return strings.HasPrefix(s, "old__") }),
 				"echo":      said.Echo == "<&>" && said.After == "still here",
 				"search":    slices.Equal(said.Found, []string{"old/get-sum"}) && slices.Equal(said.Pending, []string{"dead"}),
 				"tool_call": strings.Contains(said.Sum, "42"),
@@ -100,6 +101,7 @@ command = %q
 				"unknown":   said.Unknown == -32602,
 				"prompts":   slices.Contains(said.Prompts, "old__args-prompt") && strings.Contains(said.Prompt, "<&>") && slices.Equal(said.Completed, []string{"Engineering"}),
 				"resources": strings.HasPrefix(said.URI, "collet:old/demo://") && said.Read == 1,
+				"spilled":   said.Spilled == "over-budget" && said.Whole == 20000,
 				"cancel":    said.Canceled,
 			} {
 				if !ok {

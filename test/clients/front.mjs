@@ -54,6 +54,14 @@ out.completed = (await client.complete({ ref: { type: 'ref/prompt', name: 'old__
 const uri = (await client.listResources()).resources[0].uri
 out.uri = uri
 out.read = (await client.readResource({ uri })).contents.length
+const spilled = (await call('tool_call', { name: 'n/c_big', arguments: { size: 20000 } })).structuredContent.error
+out.spilled = spilled.code
+out.whole = 0
+for (let offset = 0; offset !== undefined;) {
+  const part = (await call('result_read', { handle: spilled.handle, path: 'content.0.text', offset })).structuredContent
+  out.whole += part.data.length
+  offset = part.next?.offset
+}
 const abort = new AbortController()
 out.canceled = await call('n__t_progress_forever', {}, { signal: abort.signal, onprogress: () => abort.abort() }).then(() => false, () => true)
 out.after = text(await call('n__echo', { text: 'still here' }))
