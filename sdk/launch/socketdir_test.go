@@ -27,6 +27,9 @@ func TestSocketDirectories(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(short) })
 	own := "/tmp/collet-" + strconv.Itoa(os.Getuid())
+	if _, err := os.Stat("/dev/shm"); err == nil {
+		own = "/dev/shm/collet-" + strconv.Itoa(os.Getuid())
+	}
 	for _, test := range []struct{ name, runtimeDir, tmpDir, want string }{
 		{"XDG_RUNTIME_DIR", short, "/tmp", short + "/collet"},
 		{"unset", "", "/tmp", own},

@@ -166,6 +166,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/name":     "it routes by name",
 		"host/internal/server":   "it owns them",
 		"sdk/failure":            "why a server is missing",
+		"host/internal/schema":   "all servers share the compiled schemas of plugins",
 	},
 	"host/internal/layer": {
 		"host/internal/config": "what it finds are the sources that config merges",

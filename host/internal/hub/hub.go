@@ -17,6 +17,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/exposure"
 	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/host/internal/schema"
 	"github.com/collet-dev/collet/host/internal/server"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -26,6 +27,8 @@ type Hub struct {
 	env   server.Surroundings
 	turns turns
 	names names
+	// schemas are those of the plugins' settings.
+	schemas schema.Cache
 
 	applying sync.Mutex // held while the view changes
 	closed   bool
@@ -37,6 +40,7 @@ type Hub struct {
 func New(c *config.Config, env server.Surroundings) *Hub {
 	h := &Hub{env: env}
 	h.env.Turn = h.turns.take
+	h.env.Schemas = &h.schemas
 	h.now.Store(newView(c, func(set *config.Server) *server.Server { return server.New(set, h.env) }))
 	return h
 }

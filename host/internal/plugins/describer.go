@@ -29,6 +29,13 @@ type Describer struct {
 
 	mu   sync.Mutex
 	busy map[string]chan struct{} // by path: holds an element while somebody describes it
+	last map[string]told          // by path: what needs no look into CacheDir any more
+}
+
+// told is what a file said.
+type told struct {
+	by   identity
+	desc *describe.Description // never changed
 }
 
 // Describe returns what the binary at path says about itself. It runs it with env,
@@ -53,6 +60,9 @@ func (d *Describer) Describe(ctx context.Context, path string, env []string) (*d
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
+	if desc := d.remembered(before); desc != nil {
+		return desc, nil
+	}
 	sum, ok := c.sum(before)
 	if !ok {
 		if sum, err = hash(path); err != nil {
@@ -74,8 +84,30 @@ func (d *Describer) Describe(ctx context.Context, path string, env []string) (*d
 		if !ok {
 			c.keepSum(before, sum)
 		}
+		d.remember(before, desc)
 	}
 	return desc, nil
+}
+
+func (d *Describer) remembered(file identity) *describe.Description {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t := d.last[file.Path]; t.by == file {
+		return t.desc
+	}
+	return nil
+}
+
+func (d *Describer) remember(file identity, desc *describe.Description) {
+	if !file.settled() {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.last == nil {
+		d.last = map[string]told{}
+	}
+	d.last[file.Path] = told{file, desc}
 }
 
 func (d *Describer) turn(path string) chan struct{} {
@@ -132,9 +164,11 @@ func hash(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// settled is how old a file's last change has to be before its time tells a later
-// change apart: the coarsest clocks of file systems tick every two seconds.
-const settled = 2 * time.Second
+// settleTime is how old a file's last change has to be before its time tells a
+// later change apart: the coarsest clocks of file systems tick every two seconds.
+const settleTime = 2 * time.Second
+
+func (i identity) settled() bool { return time.Since(time.Unix(0, i.Time)) > settleTime }
 
 // maxEntry is the largest file of the cache that is read, in bytes: what a plugin
 // may print, and as much again for escapes.
@@ -170,7 +204,7 @@ func (c cache) sum(file identity) (string, bool) {
 }
 
 func (c cache) keepSum(file identity, sum string) {
-	if time.Since(time.Unix(0, file.Time)) > settled {
+	if file.settled() {
 		_ = c.write(c.sumPath(file.Path), sumEntry{file, sum})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/plugins"
+	"github.com/collet-dev/collet/host/internal/schema"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -38,6 +39,8 @@ type Surroundings struct {
 	// Default 15 s.
 	HealthEvery time.Duration
 
+	// Schemas compiles the schemas of plugins' settings. Default: one of the server's own.
+	Schemas *schema.Cache
 	// Turn waits until no other server of the host is starting against url, and
 	// holds that place until done is called. It gives up with ctx. Nil: no waiting.
 	Turn func(ctx context.Context, url string) (done func(), err error)
@@ -103,6 +106,9 @@ type start struct {
 
 // New returns a server that starts when something needs it.
 func New(set *config.Server, env Surroundings) *Server {
+	if env.Schemas == nil {
+		env.Schemas = new(schema.Cache)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{name: set.Name, env: env, ctx: ctx, cancel: cancel, life: life{state: Idle}, moved: make(chan struct{})}
 	s.launch = s.launchAdapter

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/collet-dev/collet/host/internal/config"
-	"github.com/collet-dev/collet/host/internal/schema"
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/launch"
@@ -44,7 +43,7 @@ func (s *Server) resolve(ctx context.Context, set *config.Server, desc *describe
 		return nil, err
 	}
 	if len(desc.ConfigSchema) > 0 {
-		if problems := schema.Compile(desc.ConfigSchema).Validate(conf); len(problems) > 0 {
+		if problems := s.env.Schemas.Compile(desc.ConfigSchema).Validate(conf); len(problems) > 0 {
 			return nil, configFailure(set, problems)
 		}
 	}
