@@ -71,6 +71,21 @@ func (f *Front) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) err
 // Host nor credentials: what reaches it may use everything.
 func (f *Front) Handler() http.Handler { return f.wire.HTTP() }
 
+// SSE serves the HTTP+SSE transport of 2024-11-05: the stream, and where its client
+// posts, which must be mounted at /mcp/message beside it. It checks as little as
+// Handler.
+func (f *Front) SSE() (stream, message http.Handler) { return f.wire.SSE() }
+
+// Settled says whether every server has had its first start, however it went.
+func (f *Front) Settled() bool {
+	select {
+	case <-f.settled:
+		return true
+	default:
+		return false
+	}
+}
+
 // Close ends what is being served, after the answers in flight or with ctx.
 func (f *Front) Close(ctx context.Context) error {
 	err := f.wire.Close(ctx)

@@ -9,8 +9,24 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
+
+var buildCollet = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(built, "collet") // beside the plugins, where it looks for them
+	return path, build(".", path, "./cmd/collet")
+})
+
+// colletProgram is the command line, built once.
+func colletProgram(t *testing.T) string {
+	t.Helper()
+	path, err := buildCollet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // The clients of the TypeScript SDK, which nobody here wrote: version 1, of the
 // initialize era, and version 2, of both. Behind the host are a server that misbehaves
@@ -29,10 +45,7 @@ func TestServesTypeScriptClients(t *testing.T) {
 	if err := errors.Join(os.WriteFile(program, script, 0o600), os.Symlink(modules, filepath.Join(dir, "node_modules"))); err != nil {
 		t.Fatal(err)
 	}
-	collet := filepath.Join(built, "collet") // beside the plugins, where it looks for them
-	if err := build(".", collet, "./cmd/collet"); err != nil {
-		t.Fatal(err)
-	}
+	collet := colletProgram(t)
 	for _, test := range []struct{ sdk, transport, version string }{
 		{"v1", "stdio", "2025-11-25"},
 		{"v1", "http", "2025-11-25"},

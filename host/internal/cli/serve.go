@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
-	"github.com/collet-dev/collet/host/internal/front/guard"
 )
 
 // drainWait is how long answers in flight are waited for at the end.
@@ -20,6 +18,8 @@ const drainWait = 5 * time.Second
 type frontend interface {
 	ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error
 	Handler() http.Handler
+	SSE() (stream, message http.Handler)
+	Settled() bool
 	Close(ctx context.Context) error
 }
 
@@ -28,6 +28,7 @@ type serveOptions struct {
 	Host    func(context.Context) (openHost, error)
 	Stdio   bool
 	Address string
+	HTTP    httpOptions
 }
 
 func newCmdServe(f *Factory, runF func(context.Context, *serveOptions) error) *cobra.Command {
@@ -39,12 +40,27 @@ func newCmdServe(f *Factory, runF func(context.Context, *serveOptions) error) *c
 a client that starts it, or over HTTP at http://ADDR/mcp.
 
 A client's list has the tools of exposure direct, and tool_search and tool_call
-for the others.`,
-		Example: "  collet serve\n  collet serve --http 127.0.0.1:8080",
+for the others.
+
+Over HTTP, without credentials, it listens on the loopback interface only. With
+--token-file, --scoped-token-file or --issuer every request needs a bearer token,
+and any address will do. /healthz says that collet runs, /readyz that every server
+has had its first start.`,
+		Example: "  collet serve\n  collet serve --http 127.0.0.1:8080\n  collet serve --http :8080 --token-file ~/.config/collet/tokens",
 		Args:    exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.Stdio && opts.Address != "" {
 				return usagef("--stdio and --http exclude each other")
+			}
+			if opts.Address == "" {
+				for _, name := range httpFlags {
+					if cmd.Flags().Changed(name) {
+						return usagef("--%s needs --http", name)
+					}
+				}
+			}
+			if (opts.HTTP.Issuer == "") != (len(opts.HTTP.Audiences) == 0) {
+				return usagef("--issuer and --audience need each other: a token that was made for something else must not count here")
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -55,8 +71,18 @@ for the others.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.Stdio, "stdio", false, "serve one client over stdin and stdout (the default)")
 	flags.StringVar(&opts.Address, "http", "", "serve HTTP on this `ADDR`ess, host:port; without credentials on the loopback interface only")
+	flags.BoolVar(&opts.HTTP.SSE, "sse", false, "serve the HTTP+SSE transport of 2024-11-05 too, at /sse")
+	flags.StringVar(&opts.HTTP.TokenFile, "token-file", "", "`FILE` of bearer tokens, one a line, for clients that may use everything")
+	flags.StringVar(&opts.HTTP.ScopedTokenFile, "scoped-token-file", "", "TOML `FILE` of hashes of bearer tokens, with what each may use")
+	flags.StringVar(&opts.HTTP.Issuer, "issuer", "", "`URL` of an OpenID Connect issuer whose tokens count")
+	flags.StringSliceVar(&opts.HTTP.Audiences, "audience", nil, "whom an issuer's tokens must be for; mostly the URL of this endpoint")
+	flags.StringSliceVar(&opts.HTTP.Hosts, "allow-host", nil, "a further `HOST` name that this server goes by, for instance behind a proxy")
+	flags.StringSliceVar(&opts.HTTP.Origins, "allow-origin", nil, "an `ORIGIN` of web pages that may use this server")
 	return cmd
 }
+
+// httpFlags mean nothing without --http.
+var httpFlags = []string{"sse", "token-file", "scoped-token-file", "issuer", "audience", "allow-host", "allow-origin"}
 
 func serveRun(ctx context.Context, opts *serveOptions) error {
 	h, err := opts.Host(ctx)
@@ -74,33 +100,4 @@ func serveRun(ctx context.Context, opts *serveOptions) error {
 		return serveHTTP(ctx, opts, front)
 	}
 	return front.ServeStdio(ctx, opts.Streams.In, opts.Streams.Out)
-}
-
-func serveHTTP(ctx context.Context, opts *serveOptions, front frontend) error {
-	g, err := guard.New(guard.Options{Open: []string{"/healthz"}})
-	if err != nil {
-		return exitf(exitConfiguration, "%v", err)
-	}
-	l, err := guard.Listen(ctx, opts.Address, false)
-	if err != nil {
-		return exitf(exitUsage, "%v", err)
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", front.Handler())
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-	server := guard.Server(g.Wrap(mux), nil)
-	opts.Streams.Note("collet: serving http://%s/mcp", l.Addr())
-	stopped := context.AfterFunc(ctx, func() {
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)
-		defer cancel()
-		_ = front.Close(drain) // ends the streams that Shutdown would wait for
-		if server.Shutdown(drain) != nil {
-			_ = server.Close()
-		}
-	})
-	defer stopped()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }

@@ -1,0 +1,115 @@
+package host_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/collet-dev/collet/sdk/mcp"
+)
+
+// collet serve --http as it ships: who has no token learns nothing, and who has one
+// is served over both transports.
+func TestServeHTTP(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config, tokens := filepath.Join(dir, "mcp.toml"), filepath.Join(dir, "tokens")
+	const token = "a-token-of-this-test-that-is-long-enough"
+	for file, text := range map[string]string{
+		config: "[servers.n]\ncommand = \"" + filepath.Join(built, "faultserver") + "\"\nexposure = \"direct\"\n",
+		tokens: token + "\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(patient(t), colletProgram(t), "--config", config, "serve", "--http", "127.0.0.1:0", "--sse", "--token-file", tokens)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	base := ""
+	for base == "" && lines.Scan() {
+		if _, url, ok := strings.Cut(lines.Text(), "serving "); ok {
+			base = strings.TrimSuffix(strings.TrimSpace(url), "/mcp")
+		}
+	}
+	if base == "" {
+		t.Fatal("it says nowhere where it serves")
+	}
+	defer func() {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		for lines.Scan() {
+			t.Log(lines.Text())
+		}
+		_ = cmd.Wait() // an interrupted command has a status of its own
+	}()
+
+	for path, want := range map[string]int{"/healthz": 200, "/mcp": 401, "/sse": 401, "/mcp/message": 401, "/else": 401} {
+		res, err := http.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("GET %s without a token: %s, want %d", path, res.Status, want)
+		}
+	}
+	for _, bad := range []string{"", "Bearer wrong-token-of-this-test-that-is-long"} {
+		_, err := mcp.Dial(patient(t), mcp.Endpoint{URL: base + "/mcp", Header: http.Header{"Authorization": {bad}}}, mcp.Options{})
+		if err == nil {
+			t.Errorf("%q is let in", bad)
+		}
+	}
+	for _, path := range []string{"/mcp", "/sse"} {
+		c, err := mcp.Dial(patient(t), mcp.Endpoint{URL: base + path, Header: http.Header{"Authorization": {"Bearer " + token}}}, mcp.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if raw, err := c.CallTool(patient(t), "n__echo", []byte(`{"text":"x"}`), mcp.RequestOptions{}); err != nil || !strings.Contains(string(raw), `"x"`) {
+			t.Errorf("%s: %s %v", path, raw, err)
+		}
+		c.Close(context.WithoutCancel(t.Context()))
+	}
+	res, err := http.Get(base + "/readyz") // by now
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != 200 {
+		t.Errorf("/readyz: %s", res.Status)
+	}
+}
+
+func TestServeRefusesToBeOpen(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "mcp.toml")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, says string }{
+		{"--http :0", "loopback interface only"},
+		{"--http 0.0.0.0:0", "loopback interface only"},
+		{"--sse", "--sse needs --http"},
+		{"--http 127.0.0.1:0 --stdio", "exclude each other"},
+		{"--http 127.0.0.1:0 --issuer https://example.com", "--issuer and --audience need each other"},
+		{"--http 127.0.0.1:0 --token-file " + file + ".none", "no such file"},
+	} {
+		out, err := exec.CommandContext(patient(t), colletProgram(t), append([]string{"--config", file, "serve"}, strings.Fields(c.args)...)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), c.says) {
+			t.Errorf("serve %s: %v %s", c.args, err, out)
+		}
+	}
+}
