@@ -38,8 +38,12 @@ func (f *Front) listAll(ctx context.Context, r *protocol.Incoming) (json.RawMess
 		})
 	}
 	wg.Wait()
+	all := slices.Concat(lists...)
+	if f.host.Plain() && len(servers) > 1 {
+		all = unambiguous(r.Method, all)
+	}
 	var o rawjson.Object
-	o.Raw(members[r.Method], rawjson.Array(slices.Concat(lists...)))
+	o.Raw(members[r.Method], rawjson.Array(all))
 	if r.Caller.Modern {
 		o.Int("ttlMs", 0)
 		o.String("cacheScope", "private")

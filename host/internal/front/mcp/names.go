@@ -48,6 +48,24 @@ func (f *Front) renamed(server, method, item string) []byte {
 	return replaced(item, gjson.Get(item, key), func(s string) string { return to(server, s) })
 }
 
+// unambiguous leaves out what cannot be reached by its name: prompts that several
+// servers have, of which nobody gets one as of tools, and resources for which
+// another server is asked before.
+func unambiguous(method string, items [][]byte) [][]byte {
+	key := map[string]string{"prompts/list": "name", "resources/list": "uri", "resources/templates/list": "uriTemplate"}[method]
+	claims := map[string]int{}
+	for _, item := range items {
+		claims[gjson.GetBytes(item, key).String()]++
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(items, func(item []byte) bool {
+		n := gjson.GetBytes(item, key).String()
+		again := seen[n]
+		seen[n] = true
+		return again || key == "name" && claims[n] > 1
+	})
+}
+
 // replaced is text with one of its strings changed, every other byte kept.
 func replaced(text string, value gjson.Result, to func(string) string) []byte {
 	if value.Type != gjson.String {
