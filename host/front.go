@@ -50,8 +50,11 @@ func (h *Host) Front() *Front {
 		SamePrincipal: samePrincipal,
 		InputSchema:   f.face.InputSchema,
 	})
-	f.stop = h.Subscribe(f.heard)
-	f.work.Go(func() { f.start(ctx) })
+	f.stop = h.Subscribe(func(e Event) { f.heard(ctx, e) })
+	f.work.Go(func() {
+		f.start(ctx)
+		close(f.settled)
+	})
 	f.work.Go(func() { f.announce(ctx) })
 	return f
 }
@@ -100,11 +103,15 @@ func (f *Front) Close(ctx context.Context) error {
 // side by side and one that does not come up delays nobody but itself.
 func (f *Front) start(ctx context.Context) {
 	f.host.hub.Ready(ctx, f.host.hub.Names(), false)
-	close(f.settled)
 }
 
 // heard is told of every event, and must not block.
-func (f *Front) heard(e Event) {
+func (f *Front) heard(ctx context.Context, e Event) {
+	if e.ConfigChanged != nil {
+		// A server that has come with it is listed once it has said its tools. Close
+		// unsubscribes, which waits for this, before it waits for the work.
+		f.work.Go(func() { f.start(ctx) })
+	}
 	switch {
 	case e.Notified != nil:
 		method, params := f.face.Notification(e.Notified.Server, e.Notified.Method, e.Notified.Params)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/mcp"
 )
@@ -18,7 +19,12 @@ import (
 // face serves a host over HTTP and returns a client of it.
 func face(t *testing.T, toml string, opt mcp.Options) *mcp.Client {
 	t.Helper()
-	f := open(t, toml).Front()
+	return faceOf(t, open(t, toml), opt)
+}
+
+func faceOf(t *testing.T, h *host.Host, opt mcp.Options) *mcp.Client {
+	t.Helper()
+	f := h.Front()
 	web := httptest.NewServer(f.Handler())
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own has ended
@@ -152,6 +158,37 @@ func TestFrontTellsOfChanges(t *testing.T) {
 		}
 	}
 	t.Error("the new tool is not listed")
+}
+
+// A server that comes with a change of the configuration is started without being
+// asked for, and its tools are told.
+func TestFrontStartsWhatIsAdded(t *testing.T) {
+	w := watch(t, "[servers.a]\nplugin = \"hello\"\nexposure = \"direct\"\n")
+	changed := make(chan string, 1000)
+	c := faceOf(t, w.Host, mcp.Options{OnNotification: func(method string, _ json.RawMessage) { changed <- method }})
+	listed := func() string {
+		tools, err := c.ListTools(patient(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, tool := range tools {
+			names = append(names, gjson.GetBytes(tool, "name").String())
+		}
+		return strings.Join(names, " ")
+	}
+	if got := listed(); got != "a__greet result_read" {
+		t.Fatalf("listed: %s", got)
+	}
+	for _, step := range []struct{ toml, want string }{
+		{"[servers.a]\nplugin = \"hello\"\nexposure = \"direct\"\n[servers.b]\nplugin = \"hello\"\nexposure = \"direct\"\n", "a__greet b__greet result_read"},
+		{"[servers.b]\nplugin = \"hello\"\nexposure = \"direct\"\n", "b__greet result_read"},
+	} {
+		w.reload(t, step.toml)
+		for got := listed(); got != step.want; got = listed() {
+			await(t, changed, "notifications/tools/list_changed")
+		}
+	}
 }
 
 func TestFrontOverStdio(t *testing.T) {

@@ -36,6 +36,7 @@ type openHost interface {
 	diagnoser
 	io.Closer
 	Front() frontend
+	Subscribe(f func(host.Event)) (cancel func())
 }
 
 // opened is a host as commands see it.
@@ -57,6 +58,7 @@ type Factory struct {
 
 	configFile, logLevel string
 	noColor              bool
+	follows              bool     // the host that is opened follows its files
 	homeless             error    // why there is no place for a host's files
 	told                 []string // the problems that open has told
 }
@@ -108,17 +110,29 @@ func (f *Factory) openSilently(ctx context.Context) (openHost, error) {
 	return f.openHost(ctx, false)
 }
 
-// openServing is open for a host that runs for long: nobody is asked, stdin may be
-// a client's.
+// openServing is open for a host that runs for long: it follows its files, and tells
+// the problems of each configuration once it counts. Nobody is asked, stdin may be a
+// client's.
 func (f *Factory) openServing(ctx context.Context) (openHost, error) {
+	f.follows = true
 	h, err := f.openSilently(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range h.Problems() {
+	f.tell(h.Problems())
+	h.Subscribe(func(e host.Event) {
+		if e.ConfigChanged != nil {
+			f.Streams.Note("collet: the configuration changed")
+			f.tell(e.ConfigChanged.Problems)
+		}
+	})
+	return h, nil
+}
+
+func (f *Factory) tell(problems []host.Problem) {
+	for _, p := range problems {
 		f.Streams.Note("collet: %s", problemText(p))
 	}
-	return h, nil
 }
 
 // openHost opens the host of the configuration that counts. With ask a person at
@@ -148,6 +162,7 @@ func (f *Factory) openLayers(ctx context.Context, layers []host.Layer) (openHost
 	level.Set(said)
 	opt := host.Options{
 		Layers:  layers,
+		Watch:   f.follows, // of layers, where f.layers finds them: from the working directory
 		Log:     slog.New(slog.NewTextHandler(f.Streams.Err, &slog.HandlerOptions{Level: &level})),
 		Version: f.Version,
 	}

@@ -23,6 +23,8 @@ type fakeHost struct {
 	request host.Request
 	called  bool
 	closed  bool
+
+	subscribed func(host.Event)
 }
 
 func (h *fakeHost) Problems() []host.Problem { return h.problems }
@@ -93,3 +95,8 @@ func failed(class failure.Class) *host.Failure {
 }
 
 func (*fakeHost) Front() frontend { return nil }
+
+func (h *fakeHost) Subscribe(f func(host.Event)) func() {
+	h.subscribed = f
+	return func() {}
+}
