@@ -199,7 +199,7 @@
 //	t_sleep {ms}, t_hang, t_progress {ms, step}, t_progress_forever
 //	s_count, s_read, s_count_drop, s_count_once    count calls in -state
 //	s_mark {id, ms} writes id to -state, takes ms, answers id
-//	x_exit {code}, x_grow (adds x_grown), x_rug, x_env {names}, x_notify
+//	x_exit {code}, x_grow (adds x_grown), x_rug, x_env {names}, x_notify, x_log {text}
 //	w_nonewline, w_late, w_stderrflood, w_raw {text}   odd writing
 //	a_ping, a_roots, a_sampling, a_elicit, a_unknown, a_sameid, a_bigid   ask the client
 //
