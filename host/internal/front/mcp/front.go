@@ -15,7 +15,6 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
-	"sync/atomic"
 
 	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/catalog"
@@ -81,7 +80,9 @@ type Front struct {
 	index    search.Index
 	indexed  map[string][]*catalog.Tool // what the index holds, by server
 
-	told atomic.Pointer[[]byte] // the list of all tools when a client last asked for its own
+	telling sync.Mutex
+	told    []byte // the list of all tools that clients know or were told to ask for; nil before one asked
+	ahead   bool   // a client has been given another one, of which the others were not told
 
 	watched watched
 	parked  parkedRequests

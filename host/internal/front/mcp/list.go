@@ -18,8 +18,7 @@ import (
 // of them anyway, and a cursor would have to survive a list that changes.
 func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
 	f.host.Settled(ctx)
-	all := f.list(f.host.Servers())
-	f.told.Store(&all)
+	f.given()
 	list := f.list(f.servers(r.Caller))
 	if r.Caller.Modern {
 		// Private: with credentials of its own, another client may get another list.
@@ -28,11 +27,32 @@ func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMe
 	return list, nil
 }
 
-// Changed reports whether the list is another one than that which a client was
-// last given. Nobody needs to be told of a list that nobody has read.
+// given notes that a client is about to get the list as it is now.
+func (f *Front) given() {
+	f.telling.Lock()
+	defer f.telling.Unlock()
+	now := f.list(f.host.Servers())
+	if f.told == nil {
+		f.told = now
+	}
+	f.ahead = f.ahead || !bytes.Equal(f.told, now)
+}
+
+// Changed reports whether clients have to be told that the list is another one:
+// once for each change, and also when one of them has asked since and knows it.
+// Nobody needs to be told of a list that nobody has read.
 func (f *Front) Changed() bool {
-	told := f.told.Load()
-	return told != nil && !bytes.Equal(*told, f.list(f.host.Servers()))
+	f.telling.Lock()
+	defer f.telling.Unlock()
+	if f.told == nil {
+		return false
+	}
+	now := f.list(f.host.Servers())
+	if !f.ahead && bytes.Equal(f.told, now) {
+		return false
+	}
+	f.told, f.ahead = now, false
+	return true
 }
 
 // list is the result of tools/list: always the same bytes for the same tools.
