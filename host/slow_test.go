@@ -1,0 +1,52 @@
+package host_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// The first start of a package runner outlives its start_timeout: the failure says
+// so, a longer one counts without another host, and a call's timeout has no part
+// in it.
+func TestSlowStart(t *testing.T) {
+	const server = "[servers.n]\ncommand = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"startslow\", \"-delay\", \"3s\"]\ntimeout = \"1s\"\nstart_timeout = %q\n"
+	w := watch(t, fmt.Sprintf(server, "1s"))
+	_, err := w.Call(patient(t), host.Request{Tool: "n/echo", Arguments: json.RawMessage(`{"text":"x"}`), Caller: host.CLI})
+	var f *host.Failure
+	if !errors.As(err, &f) || f.Class != failure.Timeout || f.Delivery != failure.NotSent || !strings.Contains(f.Message, "package runner") {
+		t.Fatalf("got %v", err)
+	}
+	w.reload(t, fmt.Sprintf(server, "60s"))
+	mustCall(t, w.Host, "n/echo", `{"text":"x"}`)
+}
+
+// Ten servers that take their time take it side by side.
+func TestSlowStartsSideBySide(t *testing.T) {
+	var toml strings.Builder
+	const servers, each = 10, 2 * time.Second
+	for i := range servers {
+		fmt.Fprintf(&toml, "[servers.n%d]\ncommand = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"initslow\", \"-delay\", %q]\n", i, each.String())
+	}
+	h := open(t, toml.String())
+	begun := time.Now()
+	list, err := h.Tools(patient(t), host.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One after the other they would need twice as long as this.
+	if took := time.Since(begun); took > servers*each/2 {
+		t.Errorf("took %s", took)
+	}
+	for _, s := range list.Servers {
+		if s.Error != "" {
+			t.Errorf("%s: %s", s.Name, s.Error)
+		}
+	}
+}
