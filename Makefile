@@ -73,9 +73,10 @@ unit: build servers $(CACHE)/conformance/installed
 	COLLET_NPM_DIR=$(CACHE)/npm COLLET_GOSDK_DIR=$(CACHE)/gosdk COLLET_CONFORMANCE_DIR=$(CACHE)/conformance \
 	COLLET_BIN_DIR=$(CURDIR)/bin CGO_ENABLED=1 go test -race $(PACKAGES)
 
-## conformance: sdk/mcp against the official conformance suite, with what the suite says of each check
-conformance: $(CACHE)/conformance/installed
+## conformance: the official conformance suite, with what it says of each check: our client, and a server behind collet
+conformance: $(CACHE)/conformance/installed $(CACHE)/gosdk/installed
 	COLLET_CONFORMANCE_DIR=$(CACHE)/conformance go test -count=1 -v ./sdk/internal/conformanceclient
+	COLLET_CONFORMANCE_DIR=$(CACHE)/conformance COLLET_GOSDK_DIR=$(CACHE)/gosdk go test -count=1 -v -run TestFrontConformance ./host
 
 ## proto: generate sdk/adapterpb from proto/
 BUF_GENERATE := cd proto && $(CACHE)/buf/node_modules/.bin/buf generate

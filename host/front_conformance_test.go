@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/front/guard"
 )
@@ -84,6 +86,26 @@ func oldFashioned(t *testing.T, addr string) (url string) {
 	return web.URL
 }
 
+// failedChecks is what the suite says of the checks that failed, one a line.
+func failedChecks(t *testing.T, results string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, check := range gjson.GetBytes(text, `#(status=="FAILURE")#`).Array() {
+			fmt.Fprintf(&failed, "%s: %.2000s\n", filepath.Base(filepath.Dir(file)), check.Get("@ugly").Raw)
+		}
+	}
+	return failed.String()
+}
+
 // TestFrontConformance puts a host with one server, under that server's own names,
 // through all that the official suite requires of a server, by the last revision of
 // each era. The server is the official Go SDK's, which passes by itself.
@@ -105,10 +127,11 @@ func TestFrontConformance(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			url := guarded(t, open(t, plain+test.server+"\n"))
-			out, err := exec.CommandContext(ctx, "node", suite, "server", "--url", url, "--requirements", test.revision, "--output-dir", t.TempDir()).CombinedOutput()
+			results := t.TempDir()
+			out, err := exec.CommandContext(ctx, "node", suite, "server", "--url", url, "--requirements", test.revision, "--output-dir", results).CombinedOutput()
 			_, summary, _ := strings.Cut(string(out), "=== SUMMARY ===")
 			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
+				t.Fatalf("%v\n%s\n%s", err, summary, failedChecks(t, results))
 			}
 			t.Log(summary)
 			for _, scenario := range test.passed {
