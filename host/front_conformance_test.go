@@ -1,12 +1,11 @@
 package host_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	neturl "net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,21 +68,35 @@ func guarded(t *testing.T, h *host.Host) (url string) {
 	return web.URL + "/mcp"
 }
 
-// oldFashioned serves the upstream at addr without server/discover, as a server of
-// the initialize era would. A server of both eras asks nothing by the rules of the
+// oldFashionedEnv names a server that this program stands in front of.
+const oldFashionedEnv = "COLLET_TEST_OLD_FASHIONED"
+
+// beOldFashioned runs a server over stdio without server/discover, as one of the
+// initialize era would be. A server of both eras asks nothing by the rules of the
 // older one of a host that speaks the newer.
-func oldFashioned(t *testing.T, addr string) (url string) {
-	t.Helper()
-	through := httputil.NewSingleHostReverseProxy(&neturl.URL{Scheme: "http", Host: addr})
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Mcp-Method") == "server/discover" {
-			http.Error(w, "no such method", http.StatusBadRequest)
-			return
+func beOldFashioned(server string) error {
+	cmd := exec.Command(server)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	for lines := bufio.NewReader(os.Stdin); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			break // the end
 		}
-		through.ServeHTTP(w, r)
-	}))
-	t.Cleanup(web.Close)
-	return web.URL
+		if gjson.GetBytes(line, "method").String() == "server/discover" {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+"\n", gjson.GetBytes(line, "id").Raw)
+		} else if _, err := in.Write(line); err != nil {
+			break
+		}
+	}
+	in.Close()
+	return cmd.Wait()
 }
 
 // failedChecks is what the suite says of the checks that failed, one a line.
@@ -111,14 +124,12 @@ func failedChecks(t *testing.T, results string) string {
 // each era. The server is the official Go SDK's, which passes by itself.
 func TestFrontConformance(t *testing.T) {
 	suite, everything := conformanceSuite(t), goSDKServer(t, "everything-server")
-	addr, _ := freeAddr(t)
-	startProgram(t, addr, exec.Command(everything, "-http", addr, "-stateless=false")).await()
 	const plain = "[host]\nwire_names = \"plain\"\nexposure = \"direct\"\n[servers.everything]\n"
 	for _, test := range []struct {
 		revision, server string
 		passed           []string // some of what runs, so that a run of nothing is no pass
 	}{
-		{"2025-11-25", fmt.Sprintf("url = %q", oldFashioned(t, addr)),
+		{"2025-11-25", fmt.Sprintf("command = %q\nenv = { %s = %q }", os.Args[0], oldFashionedEnv, everything),
 			[]string{"server-initialize", "tools-call-elicitation", "tools-call-sampling", "tools-call-with-progress", "tools-call-with-logging", "resources-subscribe", "dns-rebinding-protection"}},
 		{"2026-07-28", fmt.Sprintf("command = %q", everything),
 			[]string{"server-stateless", "tools-call-with-progress", "http-header-validation", "input-required-result-tampered-state", "dns-rebinding-protection"}},

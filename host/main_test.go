@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 		beVictim(config)
 		return
 	}
+	if server := os.Getenv(oldFashionedEnv); server != "" {
+		if err := beOldFashioned(server); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(run(m))
 }
 
