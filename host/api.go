@@ -54,6 +54,11 @@ type Options struct {
 	LogLevel *slog.LevelVar
 	// Version is told to adapters. Default: "dev".
 	Version string
+	// Asks says that callers can be asked: upstreams are told so when they start, and
+	// Request.Ask answers them. Without it Ask is of use for input_required alone.
+	// Front implies it. Default: nobody can be asked, which spares each server a
+	// connection of its own.
+	Asks bool
 }
 
 // Exposure says who may see and call a tool (direct, deferred, codemode, hidden).

@@ -36,6 +36,7 @@ type Front struct {
 // are there when a client asks. Nothing is served until one of its methods is
 // called.
 func (h *Host) Front() *Front {
+	h.asks.Store(true)
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &Front{host: h, cancel: cancel, began: time.Now(), news: make(chan struct{}, 1), settled: make(chan struct{})}
 	f.face = front.New(view{f})

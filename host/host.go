@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/adrg/xdg"
@@ -35,6 +36,7 @@ type Host struct {
 	calls   *call.Pipeline
 	results *results.Store
 	events  events
+	asks    atomic.Bool // callers can be asked
 
 	reloading sync.Mutex // one at a time, so that the last one read is the one kept
 	watch     *watch     // nil when nobody asked for it
@@ -57,6 +59,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 	opt.StateDir = cmp.Or(opt.StateDir, stateDir())
 	opt.CacheDir = cmp.Or(opt.CacheDir, filepath.Join(xdg.CacheHome, "collet"))
 	h := &Host{opt: opt, values: newResolver(opt.Environ), results: OpenResults(opt.StateDir)}
+	h.asks.Store(opt.Asks)
 	if err := h.results.Sweep(); err != nil {
 		opt.Log.Warn("kept results that have expired cannot be removed", "error", err)
 	}
@@ -69,6 +72,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		LogDir:    filepath.Join(opt.StateDir, "logs"),
 		Log:       opt.Log,
 		Version:   opt.Version,
+		Asks:      h.asks.Load,
 		Changed: func(name string, s server.Status) {
 			h.events.emit(Event{ServerChanged: &ServerEvent{Server: name, State: string(s.State), Failure: ofServer(name, s.Failure)}})
 		},

@@ -110,6 +110,7 @@ func options(t *testing.T, toml string) host.Options {
 		StateDir:    filepath.Join(dir, "state"),
 		CacheDir:    filepath.Join(dir, "cache"),
 		Environ:     append(os.Environ(), "BUILT="+built),
+		Asks:        true,
 	}
 }
 

@@ -39,6 +39,8 @@ type Surroundings struct {
 	// Default 15 s.
 	HealthEvery time.Duration
 
+	// Asks reports whether callers can be asked. Nil: nobody can.
+	Asks func() bool
 	// Schemas compiles the schemas of plugins' settings. Default: one of the server's own.
 	Schemas *schema.Cache
 	// Turn waits until no other server of the host is starting against url, and

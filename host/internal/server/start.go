@@ -237,7 +237,7 @@ func (r *run) open(ctx context.Context, config []byte) ([]*catalog.Tool, *Failur
 		return nil, AsFailure(err)
 	}
 	req := &adapterpb.ConfigureRequest{Server: r.server.name, Config: config, HostVersion: r.server.env.Version}
-	if slices.Contains(r.desc.Features, featureAsk) {
+	if asks := r.server.env.Asks; asks != nil && asks() && slices.Contains(r.desc.Features, featureAsk) {
 		id, err := r.proc.ServeHost(&hostService{questions: &r.questions})
 		if err != nil {
 			return nil, AsFailure(err)
