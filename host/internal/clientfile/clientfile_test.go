@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-var around = Surroundings{Home: "/home/ann", WorkDir: "/work/shop/api"}
+var around = Surroundings{Home: "/home/ann", WorkDir: "/srv/shop/api"}
 
 // read wants the file to be understood.
 func read(t *testing.T, path, client, text string) *File {
@@ -88,46 +88,46 @@ func TestClaudeCode(t *testing.T) {
     "bare": {"type": "stdio", "command": "$HOME/x", "args": ["$A", "${A", "${not a name}", "${B:-$x}"], "env": {}}
   },
   "projects": {
-    "/work/shop": {
+    "/srv/shop": {
       "history": [{"display": "hi"}],
       "mcpServers": {"db": {"command": "./bin/db", "args": ["--here"]}, "off": {"command": "x"}},
       "disabledMcpServers": ["off"]
     },
-    "/work/shopping": {"mcpServers": {"other": {"command": "x"}}},
-    "/work/empty": {"mcpServers": {}}
+    "/srv/shopping": {"mcpServers": {"other": {"command": "x"}}},
+    "/srv/empty": {"mcpServers": {}}
   }
 }`)
 	want(t, f, []Server{
 		{Name: "github", Enabled: true, URL: "https://api.githubcopilot.com/mcp/", Headers: []Pair{{"Authorization", "Bearer ${GITHUB_TOKEN}"}}, Timeout: 10 * time.Minute},
 		{Name: "events", Enabled: true, URL: "${BASE:-https://example.com}/sse"},
 		{Name: "bare", Enabled: true, Command: "$$HOME/x", Args: []string{"$$A", "$${A", "$${not a name}", "${B:-$$x}"}},
-		{Name: "db", Enabled: true, Command: "/work/shop/bin/db", Args: []string{"--here"}, Cwd: "/work/shop"},
-		{Name: "off", Command: "x", Cwd: "/work/shop"},
+		{Name: "db", Enabled: true, Command: "/srv/shop/bin/db", Args: []string{"--here"}, Cwd: "/srv/shop"},
+		{Name: "off", Command: "x", Cwd: "/srv/shop"},
 	}, map[string][]string{
 		"events": {`"headersHelper"`},
 		"bare":   {"relative path"},
-		"":       {`(1) of the project in "/work/shopping"`},
+		"":       {`(1) of the project in "/srv/shopping"`},
 	})
 }
 
 func TestProjectFile(t *testing.T) {
-	f := read(t, "/work/shop/.mcp.json", "", `{"mcpServers": {
+	f := read(t, "/srv/shop/.mcp.json", "", `{"mcpServers": {
 		"rel": {"command": "tools/run", "cwd": "sub"},
 		"abs": {"command": "/bin/run", "cwd": "/tmp"},
 		"var": {"command": "${TOOLS}/run"}
 	}}`)
-	if f.Client.Name != "claude-code" || f.Project != "/work/shop" {
+	if f.Client.Name != "claude-code" || f.Project != "/srv/shop" {
 		t.Errorf("client %q, project %q", f.Client.Name, f.Project)
 	}
 	want(t, f, []Server{
-		{Name: "rel", Enabled: true, Command: "/work/shop/tools/run", Cwd: "/work/shop/sub"},
+		{Name: "rel", Enabled: true, Command: "/srv/shop/tools/run", Cwd: "/srv/shop/sub"},
 		{Name: "abs", Enabled: true, Command: "/bin/run", Cwd: "/tmp"},
-		{Name: "var", Enabled: true, Command: "${TOOLS}/run", Cwd: "/work/shop"},
+		{Name: "var", Enabled: true, Command: "${TOOLS}/run", Cwd: "/srv/shop"},
 	}, nil)
 }
 
 func TestVSCode(t *testing.T) {
-	f := read(t, "/work/$hop/.vscode/mcp.json", "", "\xef\xbb\xbf"+`// the team's servers
+	f := read(t, "/srv/$hop/.vscode/mcp.json", "", "\xef\xbb\xbf"+`// the team's servers
 {
   "inputs": [
     {"type": "promptString", "id": "token", "description": "API \"token\"", "password": true},
@@ -145,13 +145,13 @@ func TestVSCode(t *testing.T) {
     "remote": {"type": "http", "url": "https://example.com/mcp", "headers": {"X-Key": "${input:other}"}},
   },
 }`)
-	if f.Client.Name != "vscode" || f.Project != "/work/$hop" {
+	if f.Client.Name != "vscode" || f.Project != "/srv/$hop" {
 		t.Errorf("client %q, project %q", f.Client.Name, f.Project)
 	}
 	want(t, f, []Server{
 		{
-			Name: "local", Enabled: true, Command: "/work/$$hop/run", Cwd: "/work/$$hop",
-			Args: []string{"--root=/work/$$hop", "$$hop", "~/x", "a:/home/ann", "/", "$${what}", "http://x//y"},
+			Name: "local", Enabled: true, Command: "/srv/$$hop/run", Cwd: "/srv/$$hop",
+			Args: []string{"--root=/srv/$$hop", "$$hop", "~/x", "a:/home/ann", "/", "$${what}", "http://x//y"},
 			Env: []Pair{
 				{"TOKEN", "${INPUT_TOKEN}"}, {"REGION", "${INPUT_REGION:-eu}"}, {"PATH", "${PATH}:/x"},
 				{"P", "${ProgramFiles_x86_}"}, {"C", "${CONFIG_A_B}"},
@@ -286,12 +286,12 @@ func TestGemini(t *testing.T) {
 		"b": {`"url"`},
 		"c": {"timeout is no number"},
 	})
-	f = read(t, "/work/shop/.gemini/settings.json", "", `{"mcp": {"allowed": []}, "mcpServers": {"a": {"command": "x"}}}`)
-	want(t, f, []Server{{Name: "a", Command: "x", Cwd: "/work/shop"}}, nil)
+	f = read(t, "/srv/shop/.gemini/settings.json", "", `{"mcp": {"allowed": []}, "mcpServers": {"a": {"command": "x"}}}`)
+	want(t, f, []Server{{Name: "a", Command: "x", Cwd: "/srv/shop"}}, nil)
 }
 
 func TestOpencode(t *testing.T) {
-	f := read(t, "/work/shop/opencode.jsonc", "", `{
+	f := read(t, "/srv/shop/opencode.jsonc", "", `{
 		"$schema": "https://opencode.ai/config.json",
 		"mcp": {
 			"a": {"type": "local", "command": ["bun", "x", "{env:PKG}", "{no}"], "environment": {"K": "{file:./key}", "L": "a{env:L}b"}, "enabled": false, "timeout": 5000},
@@ -299,13 +299,13 @@ func TestOpencode(t *testing.T) {
 			"c": {"enabled": true}
 		}
 	}`)
-	if f.Client.Name != "opencode" || f.Project != "/work/shop" {
+	if f.Client.Name != "opencode" || f.Project != "/srv/shop" {
 		t.Errorf("client %q, project %q", f.Client.Name, f.Project)
 	}
 	want(t, f, []Server{
 		{
-			Name: "a", Command: "bun", Args: []string{"x", "${PKG}", "{no}"}, Cwd: "/work/shop", Timeout: 5 * time.Second,
-			Env: []Pair{{"K", "!cat -- '/work/shop/key'"}, {"L", "a${L}b"}},
+			Name: "a", Command: "bun", Args: []string{"x", "${PKG}", "{no}"}, Cwd: "/srv/shop", Timeout: 5 * time.Second,
+			Env: []Pair{{"K", "!cat -- '/srv/shop/key'"}, {"L", "a${L}b"}},
 		},
 		{Name: "b", Enabled: true, URL: "https://example.com/mcp", Headers: []Pair{{"A", "Bearer ${T}"}}},
 	}, map[string][]string{"": {`"c" says neither`}})

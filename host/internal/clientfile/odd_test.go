@@ -41,7 +41,7 @@ func TestOddShapes(t *testing.T) {
 		`{"mcpServers": []}`, `{"mcpServers": null}`, `{"mcpServers": {"a": {"command": ["x"]}}}`,
 		`{"mcpServers": {"a": {"command": "x", "args": "y", "env": ["z"], "cwd": 1, "disabled": "yes"}}}`,
 		`{"mcpServers": {"a": {"url": 5}, "a": {"command": "second"}}}`,
-		`{"projects": {"/work/shop": [], "x": {"mcpServers": 3}}}`,
+		`{"projects": {"/srv/shop": [], "x": {"mcpServers": 3}}}`,
 	} {
 		f := read(t, "/x/a.json", "claude-code", text)
 		for _, s := range f.Servers {
@@ -87,7 +87,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: project is %v", p.Path, p.Project)
 		}
 	}
-	for _, want := range []string{"/codex/config.toml", "/home/ann/.claude.json", "/xdg/opencode/opencode.json", "/work/shop/api/.mcp.json"} {
+	for _, want := range []string{"/codex/config.toml", "/home/ann/.claude.json", "/xdg/opencode/opencode.json", "/srv/shop/api/.mcp.json"} {
 		if !seen[want] {
 			t.Errorf("%s is missing in %v", want, seen)
 		}

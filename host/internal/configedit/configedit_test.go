@@ -84,8 +84,8 @@ func TestNamesAndConflicts(t *testing.T) {
 	}
 	a := source("claude-code", "/home/ann/.claude.json", run("1"),
 		clientfile.Server{Name: "x.y", Command: "1"}, clientfile.Server{Name: "x/y", Command: "2"}, clientfile.Server{Name: "X_Y", Command: "3"})
-	b := source("vscode", "/work/shop/.vscode/mcp.json", run("2"), run("1"), clientfile.Server{Name: "bad", URL: "ftp://x"})
-	b.Project = "/work/shop"
+	b := source("vscode", "/srv/shop/.vscode/mcp.json", run("2"), run("1"), clientfile.Server{Name: "bad", URL: "ftp://x"})
+	b.Project = "/srv/shop"
 
 	first := plan(t, "", "", a, b)
 	want := []string{
