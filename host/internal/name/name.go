@@ -1,7 +1,8 @@
 // Package name is the grammar of names: a tool is "<server>/<tool>" wherever a
-// person reads it (its canonical name) and has one wire name, of letters, digits,
-// "_" and "-", toward model clients. It checks server names, spells wire names,
-// looks them up again in a table, and suggests near misses.
+// person reads it (its canonical name), has one wire name, of letters, digits,
+// "_" and "-", toward model clients, and one identifier in scripts. It checks
+// server names, spells wire names and identifiers, looks the former up again in
+// a table, and suggests near misses.
 //
 // It is pure: it reads no file, knows no configuration and no server, and it
 // never recovers a name by taking another apart, except for the one split of a
