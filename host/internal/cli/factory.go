@@ -36,6 +36,7 @@ type openHost interface {
 	diagnoser
 	io.Closer
 	Front() frontend
+	Handler(opt host.HTTPOptions) (endpoint, error)
 	Subscribe(f func(host.Event)) (cancel func())
 }
 
@@ -44,6 +45,9 @@ type opened struct{ *host.Host }
 
 // Front opens the host's MCP face.
 func (o opened) Front() frontend { return o.Host.Front() }
+
+// Handler opens the host's HTTP face.
+func (o opened) Handler(opt host.HTTPOptions) (endpoint, error) { return o.Host.Handler(opt) }
 
 // Factory makes what commands need.
 type Factory struct {

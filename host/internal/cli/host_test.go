@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -95,6 +96,8 @@ func failed(class failure.Class) *host.Failure {
 }
 
 func (*fakeHost) Front() frontend { return nil }
+
+func (*fakeHost) Handler(host.HTTPOptions) (endpoint, error) { return nil, errors.New("not served") }
 
 func (h *fakeHost) Subscribe(f func(host.Event)) func() {
 	h.subscribed = f

@@ -3,23 +3,20 @@ package cli
 import (
 	"context"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
 )
 
 // drainWait is how long answers in flight are waited for at the end.
 const drainWait = 5 * time.Second
 
-// frontend is a host's MCP face.
+// frontend is a host's MCP face over stdio.
 type frontend interface {
 	ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error
-	Handler() http.Handler
-	SSE() (stream, message http.Handler)
-	Settled() bool
 	Close(ctx context.Context) error
 }
 
@@ -28,7 +25,7 @@ type serveOptions struct {
 	Host    func(context.Context) (openHost, error)
 	Stdio   bool
 	Address string
-	HTTP    httpOptions
+	HTTP    host.HTTPOptions
 }
 
 func newCmdServe(f *Factory, runF func(context.Context, *serveOptions) error) *cobra.Command {
@@ -90,14 +87,17 @@ func serveRun(ctx context.Context, opts *serveOptions) error {
 		return err
 	}
 	defer h.Close()
-	front := h.Front()
-	defer func() {
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)
-		defer cancel()
-		_ = front.Close(drain) // what is left was told so
-	}()
 	if opts.Address != "" {
-		return serveHTTP(ctx, opts, front)
+		return serveHTTP(ctx, opts, h)
 	}
+	front := h.Front()
+	defer closeFace(ctx, front)
 	return front.ServeStdio(ctx, opts.Streams.In, opts.Streams.Out)
+}
+
+// closeFace ends what is being served.
+func closeFace(ctx context.Context, face interface{ Close(context.Context) error }) {
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)
+	defer cancel()
+	_ = face.Close(drain) // what is left was told so
 }
