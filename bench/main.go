@@ -26,7 +26,8 @@ func main() {
 	echo := flag.String("echo", "", "")
 	only := flag.String("only", "", "")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: bench [-bin DIR] [-only FIGURE,...]\n\nMeasures the collet in DIR and prints a table; takes about a minute.\nFigures: warm, throughput, large, allocations, growth, cold, http, many, kill, pss.")
+		fmt.Fprintln(os.Stderr, "usage: bench [-bin DIR] [-only FIGURE,...]\n\nMeasures the collet in DIR and prints a table; takes a few minutes.\nFigures of host.Call: warm, throughput, large, allocations, growth, cold, http, many, kill, pss.\n"+
+			"Figures of collet serve: front-warm, front-throughput, front-large, front-list, front-dead, front-idle, front-sessions.")
 	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -55,13 +56,14 @@ func run(ctx context.Context, bin string, only selection) error {
 	}
 	defer os.RemoveAll(dir)
 	fmt.Printf("%d cores, %s %s/%s\n\n", runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	echo, plugin := filepath.Join(dir, "echoserver"), filepath.Join(dir, "bareplugin")
-	for out, pkg := range map[string]string{echo: "echoserver", plugin: "bareplugin"} {
+	echo, plugin, proxy := filepath.Join(dir, "echoserver"), filepath.Join(dir, "bareplugin"), filepath.Join(dir, "sdkproxy")
+	for out, pkg := range map[string]string{echo: "echoserver", plugin: "bareplugin", proxy: "sdkproxy"} {
 		if err := build(ctx, out, pkg); err != nil {
 			return err
 		}
 	}
 	t := newTable(os.Stdout)
+	p := &programs{bin: bin, dir: dir, echo: echo, plugin: plugin, proxy: proxy}
 	err = errors.Join(
 		together(ctx, t, only, peersConfig{bin: bin, dir: dir, echo: echo, plugin: plugin}),
 		only.do("growth", func() error { return peakGrowth(ctx, t, bin, echo) }),
@@ -70,6 +72,11 @@ func run(ctx context.Context, bin string, only selection) error {
 		only.do("many", func() error { return listMany(ctx, t, bin, dir, echo, plugin) }),
 		only.do("kill", func() error { return recovery(ctx, t, bin, dir, echo) }),
 		only.do("pss", func() error { return pss(ctx, t, bin, dir, echo) }),
+		behindServe(ctx, t, only, p),
+		only.do("front-list", func() error { return frontList(ctx, t, p) }),
+		only.do("front-dead", func() error { return frontDead(ctx, t, p) }),
+		only.do("front-idle", func() error { return frontIdle(ctx, t, p) }),
+		only.do("front-sessions", func() error { return frontSessions(ctx, t) }),
 	)
 	return errors.Join(err, t.flush())
 }
@@ -85,6 +92,32 @@ func together(ctx context.Context, t *table, only selection, c peersConfig) erro
 		err := only.do(m.name, func() (err error) {
 			if open == nil {
 				if open, err = openPeers(ctx, c); err != nil {
+					return err
+				}
+			}
+			return m.do(ctx, t, open)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if open != nil {
+		open.close()
+	}
+	return nil
+}
+
+// behindServe measures what shares one set of fronts.
+func behindServe(ctx context.Context, t *table, only selection, p *programs) error {
+	measures := []struct {
+		name string
+		do   func(context.Context, *table, *fronts) error
+	}{{"front-warm", frontWarm}, {"front-throughput", frontThroughput}, {"front-large", frontLarge}}
+	var open *fronts
+	for _, m := range measures {
+		err := only.do(m.name, func() (err error) {
+			if open == nil {
+				if open, err = openFronts(ctx, p); err != nil {
 					return err
 				}
 			}

@@ -35,6 +35,11 @@ func (t *table) line(figure, floor, collet, ratio, target string, met bool) {
 	fmt.Fprintf(t.w, "%s\t%s\t%s\t%s\t%s\t%s\n", figure, floor, collet, ratio, target, word)
 }
 
+// note adds a figure without a target.
+func (t *table) note(figure, floor, collet, ratio string) {
+	fmt.Fprintf(t.w, "%s\t%s\t%s\t%s\t-\t\n", figure, floor, collet, ratio)
+}
+
 func (t *table) flush() error { return t.w.Flush() }
 
 // micros shows a time in microseconds, the unit of calls.

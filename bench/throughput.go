@@ -18,25 +18,37 @@ const turn = 250 * time.Millisecond
 // floors on the same cores, so the floor is 1/(1/G + 1/S).
 func throughput(ctx context.Context, t *table, p *peers) error {
 	for _, inFlight := range []int{16, 64} {
-		peers := []peer{p.g, p.s, p.collet}
-		rates := make([][]float64, len(peers))
-		for round := range 10 {
-			for i, p := range peers {
-				rate, err := rate(ctx, inFlight, p)
-				if err != nil {
-					return err
-				}
-				if round > 0 {
-					rates[i] = append(rates[i], rate)
-				}
-			}
+		r, err := rates(ctx, inFlight, p.g, p.s, p.collet)
+		if err != nil {
+			return err
 		}
-		g, s, collet := median(rates[0]), median(rates[1]), median(rates[2])
+		g, s, collet := r[0], r[1], r[2]
 		floor := 1 / (1/g + 1/s)
 		t.atLeast(fmt.Sprintf("calls/s, %d in flight", inFlight),
 			fmt.Sprintf("%.0f (G %.0f, S %.0f)", floor, g, s), fmt.Sprintf("%.0f", collet), collet/floor, 0.7)
 	}
 	return nil
+}
+
+// rates loads the peers in turns and returns the median rate of each.
+func rates(ctx context.Context, inFlight int, peers ...peer) ([]float64, error) {
+	samples := make([][]float64, len(peers))
+	for round := range 10 {
+		for i, p := range peers {
+			rate, err := rate(ctx, inFlight, p)
+			if err != nil {
+				return nil, err
+			}
+			if round > 0 { // the first only warms up
+				samples[i] = append(samples[i], rate)
+			}
+		}
+	}
+	medians := make([]float64, len(peers))
+	for i := range samples {
+		medians[i] = median(samples[i])
+	}
+	return medians, nil
 }
 
 // rate makes small calls for one turn and returns how many a second.

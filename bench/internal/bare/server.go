@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -26,8 +25,12 @@ type Server struct {
 }
 
 // StartServer starts the server at path and shakes hands with it.
-func StartServer(path string) (*Server, error) {
-	s := &Server{cmd: exec.Command(path), done: make(chan struct{}), pending: map[int]chan []byte{}}
+func StartServer(path string) (*Server, error) { return Start(exec.Command(path)) }
+
+// Start starts a server of the initialize era whose answers begin with jsonrpc and
+// id, and shakes hands with it.
+func Start(cmd *exec.Cmd) (*Server, error) {
+	s := &Server{cmd: cmd, done: make(chan struct{}), pending: map[int]chan []byte{}}
 	in, err := s.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -37,13 +40,13 @@ func StartServer(path string) (*Server, error) {
 		return nil, err
 	}
 	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the echo server: %w", err)
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
 	s.in = in
 	go s.read(out) // ends with the process, and Close waits for it
 	if _, err := s.request("initialize", []byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bare","version":"1"}}`)); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("initialize: %w", err)
+		return nil, fmt.Errorf("initialize %s: %w", cmd.Path, err)
 	}
 	if _, err := io.WriteString(s.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
 		s.Close()
@@ -60,8 +63,11 @@ func (s *Server) read(out io.Reader) {
 		if err != nil {
 			return
 		}
-		// The echo server writes the id first: {"jsonrpc":"2.0","id":7,...
-		digits := line[len(`{"jsonrpc":"2.0","id":`):]
+		// All that are measured write the id first: {"jsonrpc":"2.0","id":7,...
+		digits, ok := bytes.CutPrefix(line, []byte(`{"jsonrpc":"2.0","id":`))
+		if !ok {
+			continue // a notification
+		}
 		id, err := strconv.Atoi(string(digits[:bytes.IndexByte(digits, ',')]))
 		if err != nil {
 			return
@@ -92,7 +98,7 @@ func (s *Server) request(method string, params []byte) ([]byte, error) {
 	case line := <-answer:
 		return line, nil
 	case <-s.done:
-		return nil, errors.New("the echo server ended")
+		return nil, fmt.Errorf("%s ended", s.cmd.Path)
 	}
 }
 
@@ -103,6 +109,9 @@ func (s *Server) List() ([]byte, error) { return s.request("tools/list", []byte(
 func (s *Server) Call(_ context.Context, tool string, arguments []byte) ([]byte, error) {
 	return s.request("tools/call", fmt.Appendf(make([]byte, 0, 64+len(arguments)), `{"name":%q,"arguments":%s}`, tool, arguments))
 }
+
+// Pid is the server's process.
+func (s *Server) Pid() int { return s.cmd.Process.Pid }
 
 // Close ends the server and waits for it.
 func (s *Server) Close() error {

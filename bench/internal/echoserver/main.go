@@ -4,10 +4,11 @@
 // result of a given number of bytes. It never checks what it is sent, and serves
 // nobody but the benchmarks.
 //
-//	echoserver [-http ADDR]
+//	echoserver [-http ADDR] [-tools N | -list FILE | -mute]
 //
 // With -http it serves Streamable HTTP of the initialize era at /mcp, without
-// sessions, and prints its URL as the first line of stdout.
+// sessions, and prints its URL as the first line of stdout. It lists N tools, or
+// answers tools/list with the bytes of FILE, or answers nothing at all.
 package main
 
 import (
@@ -21,9 +22,12 @@ import (
 	"github.com/collet-dev/collet/bench/internal/load"
 )
 
-const tools = `{"tools":[` +
+const ownTools = `{"tools":[` +
 	`{"name":"echo","description":"Returns its text.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}},` +
 	`{"name":"blob","description":"Returns a result of that many bytes.","inputSchema":{"type":"object","properties":{"bytes":{"type":"integer","minimum":100}},"required":["bytes"]}}]}`
+
+// tools is the result of tools/list.
+var tools = []byte(ownTools)
 
 type request struct {
 	ID     json.RawMessage
@@ -40,11 +44,22 @@ type request struct {
 
 func main() {
 	address := flag.String("http", "", "the `address` to serve HTTP on, instead of stdio")
+	number := flag.Int("tools", 0, "list `N` tools in place of echo and blob")
+	list := flag.String("list", "", "the `FILE` with the result of tools/list")
+	mute := flag.Bool("mute", false, "read, and answer nothing")
 	flag.Parse()
-	err := error(nil)
-	if *address != "" {
+	var err error
+	switch {
+	case *number > 0:
+		tools = load.Tools(*number)
+	case *list != "":
+		tools, err = os.ReadFile(*list)
+	}
+	if err == nil && *mute {
+		_, err = io.Copy(io.Discard, os.Stdin)
+	} else if err == nil && *address != "" {
 		err = serveHTTP(*address, os.Stdout)
-	} else {
+	} else if err == nil {
 		err = serve(os.Stdin, os.Stdout)
 	}
 	if err != nil {
@@ -87,7 +102,8 @@ func answer(w *bufio.Writer, req *request) {
 	case "initialize":
 		fmt.Fprintf(w, `"result":{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"echo","version":"1"}}`, req.Params.ProtocolVersion)
 	case "tools/list":
-		w.WriteString(`"result":` + tools)
+		w.WriteString(`"result":`)
+		w.Write(tools)
 	case "tools/call":
 		w.WriteString(`"result":`)
 		if req.Params.Name == "blob" {

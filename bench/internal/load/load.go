@@ -34,3 +34,18 @@ func Result(size int) []byte {
 	results.Store(size, b)
 	return b
 }
+
+// Tools returns a tools/list result of n tools, of the size that tools have in the
+// field.
+func Tools(n int) []byte {
+	b := []byte(`{"tools":[`)
+	for i := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, `{"name":"tool_%05d","title":"Tool %d","description":"Does what tool number %d of a server does; its result is text.\nUse it when the others do not fit.",`+
+			`"inputSchema":{"type":"object","properties":{"path":{"type":"string","description":"The \"path\" to look at."},"limit":{"type":"integer","minimum":1,"default":10}},"required":["path"],"additionalProperties":false},`+
+			`"annotations":{"readOnlyHint":true}}`, i, i, i)
+	}
+	return append(b, `]}`...)
+}

@@ -216,6 +216,7 @@ var allowed = map[string]map[string]string{
 	"bench": {
 		"bench/internal/bare": "the floors",
 		"bench/internal/load": "what is carried",
+		"sdk/mcp":             "what ten thousand sessions cost, with nothing behind them",
 		"host":                "what is measured, as a program uses it",
 	},
 	"bench/internal/bare": {
@@ -229,7 +230,8 @@ var allowed = map[string]map[string]string{
 	"bench/internal/echoserver": {
 		"bench/internal/load": "it answers with the same bytes as the bare plugin",
 	},
-	"bench/internal/load": {},
+	"bench/internal/load":     {},
+	"bench/internal/sdkproxy": {},
 }
 
 // restricted says who alone may import a package from outside, tests apart, and
