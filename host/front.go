@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/front/guard"
 	front "github.com/collet-dev/collet/host/internal/front/mcp"
 	"github.com/collet-dev/collet/host/internal/server"
@@ -26,6 +24,7 @@ type Front struct {
 	cancel context.CancelFunc
 	stop   func() // of the subscription
 	work   sync.WaitGroup
+	sight  atomic.Pointer[sight]
 	news   chan struct{} // something happened that may change the list
 	began  time.Time     // to start the servers
 
@@ -168,39 +167,6 @@ func (v view) Settled(ctx context.Context) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-}
-
-// Servers implements front.Host.
-func (v view) Servers() []front.Server {
-	h := v.host.hub
-	wire := h.WireNames()
-	var servers []front.Server
-	for _, n := range h.Names() {
-		if s := h.Server(n); s != nil {
-			servers = append(servers, seen(s, wire))
-		}
-	}
-	return servers
-}
-
-func seen(s *server.Server, wire func(*catalog.Tool) string) front.Server {
-	set, status := s.Settings(), s.Status()
-	tools, listed := s.Tools()
-	out := front.Server{
-		Name: s.Name(), Description: set.Description, Rules: set.Rules,
-		State: string(status.State), Down: !listed || status.Failure != nil && status.State != server.Degraded,
-		Starting: status.State == server.Starting || status.State == server.Idle && !listed,
-	}
-	if in := s.Introduction(); in != nil {
-		out.Instructions, out.Methods, out.Capabilities = in.Instructions, in.Methods, in.Capabilities
-	}
-	for _, t := range tools {
-		if e := set.Rules.Of(t.Name); e != Hidden {
-			out.Tools = append(out.Tools, front.Tool{Tool: t, Wire: wire(t), Exposure: e})
-		}
-	}
-	slices.SortFunc(out.Tools, func(a, b front.Tool) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }
 
 // Plain implements front.Host.

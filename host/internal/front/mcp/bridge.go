@@ -16,7 +16,17 @@ import (
 type bridge struct {
 	name       string
 	definition string
-	call       func(*Front, context.Context, *protocol.Incoming, json.RawMessage) (json.RawMessage, error)
+}
+
+// callBridge answers a call of the bridge tool of that name.
+func (f *Front) callBridge(ctx context.Context, name string, r *protocol.Incoming, arguments json.RawMessage) (json.RawMessage, error) {
+	switch name {
+	case toolSearch.name:
+		return f.search(ctx, r, arguments)
+	case toolCall.name:
+		return f.callByBridge(ctx, r, arguments)
+	}
+	return f.readResult(ctx, r, arguments)
 }
 
 // always asks clients that load tools on demand by themselves to keep a bridge
@@ -30,14 +40,14 @@ var toolSearch = bridge{"tool_search", `{"name":"tool_search","title":"Search to
 	`"server":{"type":"string","description":"Only tools of this server."},` +
 	`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"The most tools to return; default 5."}},` +
 	`"required":["query"],"additionalProperties":false},` +
-	`"annotations":{"readOnlyHint":true,"openWorldHint":false},` + always + `}`, (*Front).search}
+	`"annotations":{"readOnlyHint":true,"openWorldHint":false},` + always + `}`}
 
 var toolCall = bridge{"tool_call", `{"name":"tool_call","title":"Call a tool",` +
 	`"description":"Calls a tool that tool_search has found, with arguments by its input schema.",` +
 	`"inputSchema":{"type":"object","properties":{` +
 	`"name":{"type":"string","description":"The tool's name or wireName."},` +
 	`"arguments":{"type":"object","description":"The tool's arguments."}},` +
-	`"required":["name"],"additionalProperties":false},` + always + `}`, (*Front).callByBridge}
+	`"required":["name"],"additionalProperties":false},` + always + `}`}
 
 // offered are the bridge tools that the configuration calls for. It looks at
 // rules, not at tools: a server that is still starting must not change the list.

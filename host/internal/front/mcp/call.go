@@ -20,18 +20,18 @@ import (
 func (f *Front) callTool(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
 	wire := gjson.GetBytes(r.Params, "name").String()
 	arguments := raw(gjson.GetBytes(r.Params, "arguments"))
-	servers := f.servers(r.Caller)
-	for _, b := range offered(servers) {
+	seen := f.outlook(r.Caller)
+	for _, b := range seen.bridges {
 		if b.name == wire {
-			return b.call(f, ctx, r, arguments)
+			return f.callBridge(ctx, b.name, r, arguments)
 		}
 	}
-	tool, ok := resolve(servers, wire)
+	tool, ok := seen.tools[wire]
 	if !ok {
 		f.host.Settled(ctx) // it may be of a server that is still starting
-		servers = f.servers(r.Caller)
-		if tool, ok = resolve(servers, wire); !ok {
-			return nil, unknownTool(servers, wire)
+		seen = f.outlook(r.Caller)
+		if tool, ok = seen.tools[wire]; !ok {
+			return nil, unknownTool(seen.servers, wire)
 		}
 	}
 	return f.call(ctx, r, tool, arguments, exposure.ByName)
@@ -47,10 +47,10 @@ func (f *Front) callByBridge(ctx context.Context, r *protocol.Incoming, argument
 		return toolError("tool_call", "invalid-arguments", "arguments must be an object"), nil
 	}
 	f.host.Settled(ctx)
-	servers := f.servers(r.Caller)
-	tool, ok := resolve(servers, wanted.String())
+	seen := f.outlook(r.Caller)
+	tool, ok := seen.tools[wanted.String()] // by either name: a model may have read it
 	if !ok {
-		return toolError(wanted.String(), "not-found", "no tool is called "+wanted.String()+suggest(servers, wanted.String())+"; use tool_search to find its name"), nil
+		return toolError(wanted.String(), "not-found", "no tool is called "+wanted.String()+suggest(seen.servers, wanted.String())+"; use tool_search to find its name"), nil
 	}
 	return f.call(ctx, r, tool, raw(inner), exposure.ByBridge)
 }
@@ -156,19 +156,6 @@ func inputRequired(requests json.RawMessage, state string) json.RawMessage {
 	}
 	o.String("requestState", state)
 	return o.Bytes()
-}
-
-// resolve returns the tool of a wire name or a canonical name: a model may have
-// read either. A hidden tool is not there.
-func resolve(servers []Server, wanted string) (Tool, bool) {
-	for _, s := range servers {
-		for _, t := range s.Tools {
-			if t.Wire == wanted || t.FullName() == wanted {
-				return t, true
-			}
-		}
-	}
-	return Tool{}, false
 }
 
 // unknownTool is the error of a name that no tool has: MCP wants -32602

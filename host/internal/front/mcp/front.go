@@ -25,7 +25,8 @@ import (
 
 // Host is what the face needs of the host behind it.
 type Host interface {
-	// Servers are all enabled servers as they are now, sorted by name.
+	// Servers are all enabled servers as they are now, sorted by name: the same slice
+	// again when nothing has changed, and never changed itself.
 	Servers() []Server
 	// Settled waits until the servers that have never listed their tools have, or
 	// have failed to, at most for the configuration's connect_wait since the host
@@ -75,6 +76,8 @@ type Principal interface {
 // Front answers model clients. It is a protocol.Handler.
 type Front struct {
 	host Host
+
+	outlooks outlooks
 
 	indexing sync.Mutex
 	index    search.Index
@@ -136,29 +139,8 @@ func (f *Front) Describe(_ context.Context, c *protocol.Caller) protocol.Descrip
 	}
 }
 
-// servers are the servers and tools that a caller may know of.
-func (f *Front) servers(c *protocol.Caller) []Server {
-	servers := f.host.Servers()
-	who, narrowed := c.Principal.(Principal)
-	if !narrowed {
-		return servers
-	}
-	var own []Server
-	for _, s := range servers {
-		if !who.AllowsServer(s.Name) {
-			continue
-		}
-		var tools []Tool
-		for _, t := range s.Tools {
-			if t.Exposure = who.Exposure(s.Name, t.Name, t.Exposure); t.Exposure.Searchable(exposure.Model) {
-				tools = append(tools, t)
-			}
-		}
-		s.Tools = tools
-		own = append(own, s)
-	}
-	return own
-}
+// servers are the servers and tools that a caller may know of. They are not changed.
+func (f *Front) servers(c *protocol.Caller) []Server { return f.outlook(c).servers }
 
 // Handle answers one request.
 func (f *Front) Handle(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {

@@ -19,19 +19,18 @@ import (
 func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
 	f.host.Settled(ctx)
 	f.given()
-	list := f.list(f.servers(r.Caller))
+	list := f.outlook(r.Caller).list()
 	if r.Caller.Modern {
-		// Private: with credentials of its own, another client may get another list.
-		list = append(list[:len(list)-1], `,"ttlMs":0,"cacheScope":"private"}`...)
+		return list.modern, nil
 	}
-	return list, nil
+	return list.legacy, nil
 }
 
 // given notes that a client is about to get the list as it is now.
 func (f *Front) given() {
 	f.telling.Lock()
 	defer f.telling.Unlock()
-	now := f.list(f.host.Servers())
+	now := f.outlook(everybody).list().legacy
 	if f.told == nil {
 		f.told = now
 	}
@@ -47,7 +46,7 @@ func (f *Front) Changed() bool {
 	if f.told == nil {
 		return false
 	}
-	now := f.list(f.host.Servers())
+	now := f.outlook(everybody).list().legacy
 	if !f.ahead && bytes.Equal(f.told, now) {
 		return false
 	}
@@ -56,9 +55,11 @@ func (f *Front) Changed() bool {
 }
 
 // list is the result of tools/list: always the same bytes for the same tools.
-func (f *Front) list(servers []Server) []byte {
+type list struct{ legacy, modern json.RawMessage }
+
+func (o *outlook) render() *list {
 	var direct []Tool
-	for _, s := range servers {
+	for _, s := range o.servers {
 		for _, t := range s.Tools {
 			if t.Exposure.Listed(exposure.Model) && t.Wire != "" {
 				direct = append(direct, t)
@@ -66,23 +67,28 @@ func (f *Front) list(servers []Server) []byte {
 		}
 	}
 	slices.SortFunc(direct, func(a, b Tool) int { return strings.Compare(a.Wire, b.Wire) })
-	list := []byte(`{"tools":[`)
+	b := []byte(`{"tools":[`)
 	comma := ""
 	for _, t := range direct {
-		list = append(list, comma...)
-		list = appendDefinition(list, t)
+		b = append(b, comma...)
+		b = appendDefinition(b, t)
 		comma = ","
 	}
-	for _, b := range offered(servers) {
-		list = append(append(list, comma...), b.definition...)
+	for _, own := range o.bridges {
+		b = append(append(b, comma...), own.definition...)
 		comma = ","
 	}
-	return append(list, `]}`...)
+	b = append(b, ']')
+	return &list{
+		legacy: slices.Concat(b, []byte(`}`)),
+		// Private: with credentials of its own, another client may get another list.
+		modern: slices.Concat(b, []byte(`,"ttlMs":0,"cacheScope":"private"}`)),
+	}
 }
 
 // InputSchema is the schema of a tool as it is listed to a caller.
 func (f *Front) InputSchema(_ context.Context, c *protocol.Caller, wire string) json.RawMessage {
-	if t, ok := resolve(f.servers(c), wire); ok {
+	if t, ok := f.outlook(c).tools[wire]; ok {
 		return t.InputSchema
 	}
 	return nil

@@ -149,5 +149,5 @@ func notFound(c *protocol.Caller, uri string) error {
 
 // offering are the servers that take a method.
 func offering(servers []Server, method string) []Server {
-	return slices.DeleteFunc(servers, func(s Server) bool { return !slices.Contains(s.Methods, method) })
+	return slices.DeleteFunc(slices.Clone(servers), func(s Server) bool { return !slices.Contains(s.Methods, method) })
 }

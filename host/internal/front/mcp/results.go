@@ -14,7 +14,7 @@ import (
 
 // resultRead reads what was too large to be answered. Any tool's result can be, so
 // that it is offered with whatever there is.
-var resultRead = bridge{results.ToolName, strings.TrimSuffix(results.ToolDefinition, "}") + "," + always + "}", (*Front).readResult}
+var resultRead = bridge{results.ToolName, strings.TrimSuffix(results.ToolDefinition, "}") + "," + always + "}"}
 
 // readResult is result_read. A client reads what its own credential has made.
 func (f *Front) readResult(_ context.Context, r *protocol.Incoming, arguments json.RawMessage) (json.RawMessage, error) {

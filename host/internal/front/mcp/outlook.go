@@ -1,0 +1,96 @@
+package mcp
+
+import (
+	"reflect"
+	"sync"
+
+	"github.com/collet-dev/collet/host/internal/exposure"
+	protocol "github.com/collet-dev/collet/sdk/mcp"
+)
+
+// outlook is what one caller sees of the servers as they are at one time. Nothing
+// in it changes, and it is made once for all of that caller's requests until
+// something does.
+type outlook struct {
+	servers []Server
+	tools   map[string]Tool // by canonical name and by wire name
+	bridges []bridge
+	list    func() *list
+}
+
+// maxOutlooks bounds the outlooks that are kept, one for each principal.
+const maxOutlooks = 16
+
+// outlooks are those of the servers as they are now.
+type outlooks struct {
+	mu      sync.Mutex
+	servers []Server
+	of      map[any]*outlook // by principal; nil is whoever sees everything
+}
+
+var everybody = &protocol.Caller{}
+
+// outlook returns what a caller may know of.
+func (f *Front) outlook(c *protocol.Caller) *outlook {
+	servers := f.host.Servers()
+	var key any
+	who, narrowed := c.Principal.(Principal)
+	if narrowed {
+		if reflect.ValueOf(who).Kind() != reflect.Pointer { // which may not be comparable
+			return newOutlook(narrow(servers, who))
+		}
+		key = who
+	}
+	all := &f.outlooks
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.of == nil || len(servers) != len(all.servers) || len(servers) > 0 && &servers[0] != &all.servers[0] {
+		all.servers, all.of = servers, map[any]*outlook{}
+	}
+	o := all.of[key]
+	if o == nil {
+		if len(all.of) >= maxOutlooks {
+			clear(all.of)
+		}
+		if narrowed {
+			servers = narrow(servers, who)
+		}
+		o = newOutlook(servers)
+		all.of[key] = o
+	}
+	return o
+}
+
+func newOutlook(servers []Server) *outlook {
+	o := &outlook{servers: servers, tools: map[string]Tool{}, bridges: offered(servers)}
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			for _, n := range []string{t.FullName(), t.Wire} {
+				if _, taken := o.tools[n]; !taken && n != "" {
+					o.tools[n] = t
+				}
+			}
+		}
+	}
+	o.list = sync.OnceValue(o.render)
+	return o
+}
+
+// narrow is servers as a principal sees them.
+func narrow(servers []Server, who Principal) []Server {
+	var own []Server
+	for _, s := range servers {
+		if !who.AllowsServer(s.Name) {
+			continue
+		}
+		var tools []Tool
+		for _, t := range s.Tools {
+			if t.Exposure = who.Exposure(s.Name, t.Name, t.Exposure); t.Exposure.Searchable(exposure.Model) {
+				tools = append(tools, t)
+			}
+		}
+		s.Tools = tools
+		own = append(own, s)
+	}
+	return own
+}
