@@ -12,6 +12,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/schema"
 	"github.com/collet-dev/collet/host/internal/server"
 )
 
@@ -160,11 +162,21 @@ type Tool struct {
 	Description string   //
 	Exposure    Exposure //
 	ReadOnly    bool     // by the adapter's word, or by annotation
-	// Unchecked says why arguments are not validated; empty means they are.
-	Unchecked    string
+
 	InputSchema  json.RawMessage // as the server wrote it
 	OutputSchema json.RawMessage // nil when there is none
 	Definition   json.RawMessage // the whole MCP tool object
+
+	unchecked func() string // nil for a Tool that no host made
+}
+
+// Unchecked says why arguments are not validated; empty means they are. Who asks
+// first waits for the schema to be compiled, a millisecond for most.
+func (t *Tool) Unchecked() string {
+	if t.unchecked != nil {
+		return t.unchecked()
+	}
+	return schema.Compile([]byte(cmp.Or(string(t.InputSchema), `{}`))).Unchecked()
 }
 
 // Server is one configured server and how it is.

@@ -95,7 +95,7 @@ func TestDiagnoseBrokenServers(t *testing.T) {
 			"unreachable start (1) BUILT/collet-plugin-testadapter exited before it was ready (exit status 3); its stderr ends:\n  NEEDS A KEY -> its stderr may say why; 'collet servers logs x' has all of it",
 		}},
 		{"plugin is ill", "plugin = \"testadapter\"\nenv = { FAULT = \"unhealthy\" }", "failed", []string{
-			`unreachable start (1) the adapter process says of its own health: NOT_SERVING -> its stderr may say why; 'collet servers logs x' has all of it`,
+			`unreachable start (1) BUILT/collet-plugin-testadapter cannot be used: it says of its own health: NOT_SERVING -> 'collet servers logs x' shows what it wrote`,
 		}},
 		{"start_timeout", "plugin = \"testadapter\"\nenv = { FAULT = \"configurehang\" }\nstart_timeout = \"1s\"", "failed", []string{
 			`timeout start (1) not ready within its start_timeout of 1s; a package runner may still be downloading, so try again or raise start_timeout (FILE:1): no answer of the adapter yet -> raise start_timeout, or run it by hand to see what it waits for`,

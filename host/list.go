@@ -180,7 +180,7 @@ func (h *Host) tool(s *server.Server, t *catalog.Tool, wire func(*catalog.Tool) 
 	return Tool{
 		Name: t.FullName(), WireName: wire(t), Server: t.Server,
 		Title: t.Title, Description: t.Description,
-		Exposure: s.Settings().Rules.Of(t.Name), ReadOnly: t.ReadOnly(), Unchecked: t.Unchecked(),
+		Exposure: s.Settings().Rules.Of(t.Name), ReadOnly: t.ReadOnly(), unchecked: t.Unchecked,
 		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Definition: t.Definition,
 	}
 }

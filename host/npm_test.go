@@ -63,8 +63,8 @@ args = ["${NPM}/@modelcontextprotocol/server-sequential-thinking/dist/index.js"]
 	count := map[string]int{}
 	for _, x := range list.Tools {
 		count[x.Server]++
-		if x.Unchecked != "" {
-			t.Errorf("%s is unchecked: %s", x.Name, x.Unchecked)
+		if x.Unchecked() != "" {
+			t.Errorf("%s is unchecked: %s", x.Name, x.Unchecked())
 		}
 		if def := gjson.ParseBytes(x.Definition); def.Get("name").String() != strings.TrimPrefix(x.Name, x.Server+"/") || def.Get("inputSchema").Raw != string(x.InputSchema) {
 			t.Errorf("%s: definition %s", x.Name, x.Definition)

@@ -98,8 +98,8 @@ command = "${CONFORMANCE}"
 	tools := map[string]int{}
 	for _, x := range list.Tools {
 		tools[x.Server]++
-		if x.Unchecked != "" {
-			t.Errorf("%s is unchecked: %s", x.Name, x.Unchecked)
+		if x.Unchecked() != "" {
+			t.Errorf("%s is unchecked: %s", x.Name, x.Unchecked())
 		}
 	}
 	const ask, answer = `{"libraryId":"/a/b","query":"<hooks> & more"}`, "the library's word on <hooks> & more of /a/b"

@@ -34,8 +34,8 @@ func TestShippedConfiguration(t *testing.T) {
 		}
 	}
 	for _, tool := range list.Tools {
-		if tool.Unchecked != "" || !gjson.ValidBytes(tool.Definition) {
-			t.Errorf("%s: unchecked %q", tool.Name, tool.Unchecked)
+		if tool.Unchecked() != "" || !gjson.ValidBytes(tool.Definition) {
+			t.Errorf("%s: unchecked %q", tool.Name, tool.Unchecked())
 		}
 	}
 	for tool, c := range map[string]struct{ args, says string }{

@@ -207,6 +207,9 @@ func decode[T any](raw json.RawMessage) (T, []failure.Problem) {
 
 // pointer escapes one member name for a JSON Pointer (RFC 6901 section 3).
 func pointer(name string) string {
+	if !strings.ContainsAny(name, "~/") { // a Replacer costs a hundred times as much to make
+		return name
+	}
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 

@@ -145,19 +145,33 @@ func TestOpenContext(t *testing.T) {
 }
 
 func TestConfigSchema(t *testing.T) {
+	described := func(p *program, err error) (string, error) {
+		if err != nil {
+			return "", err
+		}
+		d, err := p.describe()
+		if err != nil {
+			return "", err
+		}
+		resp, err := p.response()
+		if err != nil || string(resp.GetConfigSchema()) != string(d.ConfigSchema) {
+			t.Errorf("the RPC says %s, %v; the command %s", resp.GetConfigSchema(), err, d.ConfigSchema)
+		}
+		return string(d.ConfigSchema), nil
+	}
 	p, err := newProgram(Info{Name: "x"}, func(context.Context, *Env, settings) (Server, error) { return nil, nil })
 	const want = `{"type":"object","properties":{"token":{"type":"string","x-collet-secret":true},"depth":{"type":"integer"}},"additionalProperties":false}`
-	if err != nil || string(p.description.ConfigSchema) != want {
-		t.Errorf("%v\ngot  %s\nwant %s", err, p.description.ConfigSchema, want)
+	if got, err := described(p, err); err != nil || got != want {
+		t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
 	}
 	p, err = newProgram(Info{Name: "x"}, func(context.Context, *Env, struct{}) (Server, error) { return nil, nil })
-	if err != nil || string(p.description.ConfigSchema) != `{"type":"object","additionalProperties":false}` {
-		t.Errorf("%v, %s", err, p.description.ConfigSchema)
+	if got, err := described(p, err); err != nil || got != `{"type":"object","additionalProperties":false}` {
+		t.Errorf("%v, %s", err, got)
 	}
 	own := json.RawMessage(`{"type": "object", "required": ["a"]}`)
 	p, err = newProgram(Info{Name: "x", ConfigSchema: own}, func(context.Context, *Env, json.RawMessage) (Server, error) { return nil, nil })
-	if err != nil || string(p.description.ConfigSchema) != string(own) {
-		t.Errorf("%v, %s", err, p.description.ConfigSchema)
+	if got, err := described(p, err); err != nil || got != string(own) {
+		t.Errorf("%v, %s", err, got)
 	}
 	if p.check(json.RawMessage(`{"a":1}`)) != nil || p.check(json.RawMessage(`{}`)) == nil {
 		t.Error("Info.ConfigSchema is not what configs are checked against")

@@ -51,20 +51,20 @@ func (p *program) run(args []string, out *os.File) int {
 	}
 	switch mode {
 	case "describe":
-		if err := p.describe(out); err != nil {
-			fmt.Fprintf(stderr, "collet-plugin-%s: describe: %v\n", p.description.Name, err)
+		if err := p.printDescription(out); err != nil {
+			fmt.Fprintf(stderr, "collet-plugin-%s: describe: %v\n", p.info.Name, err)
 			return 1
 		}
 		return 0
 	case "-version", "--version":
-		fmt.Fprintf(out, "%s %s\n", p.description.Name, p.description.Version)
+		fmt.Fprintf(out, "%s %s\n", p.info.Name, p.version())
 		return 0
 	case "-debug", "--debug":
 		p.redirectLogs()
 		return p.debug()
 	}
 	if !startedByHost {
-		fmt.Fprintf(stderr, byHand, p.description.Name)
+		fmt.Fprintf(stderr, byHand, p.info.Name)
 		return 1
 	}
 	p.redirectLogs()
@@ -88,16 +88,20 @@ To look at it alone, give it one argument:
     -debug      serve under a debugger, and print how a host finds it
 `
 
-func (p *program) describe(out io.Writer) error {
+func (p *program) printDescription(out io.Writer) error {
+	d, err := p.describe()
+	if err != nil {
+		return err
+	}
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(&p.description)
+	return enc.Encode(d)
 }
 
 // redirectLogs makes everything that logs write the plugin's log.
 func (p *program) redirectLogs() {
-	logger := newLogger(stderr, p.description.Name)
+	logger := newLogger(stderr, p.info.Name)
 	slog.SetDefault(logger) // also redirects package log, at info level
 	log.SetFlags(0)
 }

@@ -28,47 +28,24 @@ const sdkPath = "github.com/collet-dev/collet/sdk"
 
 // program is one plugin: Main's arguments without its type parameter.
 type program struct {
-	description describe.Description
-	schema      *jsonschema.Schema // of the config; nil when only a host can read it
-	open        func(ctx context.Context, env *Env, config json.RawMessage) (Server, error)
+	info   Info
+	schema *jsonschema.Schema // of the config; nil when only a host can read it
+	open   func(ctx context.Context, env *Env, config json.RawMessage) (Server, error)
 }
 
 // newProgram derives the config schema from C. The error concerns the author.
 func newProgram[C any](info Info, open func(context.Context, *Env, C) (Server, error)) (*program, error) {
-	p := &program{
-		description: describe.Description{
-			Name:                info.Name,
-			Version:             strings.TrimPrefix(info.Version, "v"),
-			SDKVersion:          sdkVersion(),
-			Summary:             info.Summary,
-			Homepage:            info.Homepage,
-			License:             info.License,
-			ConfigSchema:        info.ConfigSchema,
-			Features:            features,
-			Environment:         info.Environment,
-			MCPVersions:         info.MCPVersions,
-			DefaultTimeout:      max(info.DefaultTimeout, 0),
-			DefaultStartTimeout: max(info.DefaultStartTimeout, 0),
-		},
-	}
 	if info.Name == "" {
 		return nil, fmt.Errorf("adapter.Main: Info.Name is empty")
 	}
+	p := &program{info: info}
+	var err error
 	if len(info.ConfigSchema) == 0 {
-		s, err := configSchema(reflect.TypeFor[C]())
-		if err != nil {
+		if p.schema, err = configSchema(reflect.TypeFor[C]()); err != nil {
 			return nil, fmt.Errorf("adapter %s: no schema for the config type %s: %w", info.Name, reflect.TypeFor[C](), err)
 		}
-		if p.description.ConfigSchema, err = encodeSchema(s); err != nil {
-			return nil, fmt.Errorf("adapter %s: encode the schema of the config type %s: %w", info.Name, reflect.TypeFor[C](), err)
-		}
-		p.schema = s
-	} else {
-		s, err := readSchema(info.ConfigSchema)
-		if err != nil {
-			return nil, fmt.Errorf("adapter %s: Info.ConfigSchema: %w", info.Name, err)
-		}
-		p.schema = s
+	} else if p.schema, err = readSchema(info.ConfigSchema); err != nil {
+		return nil, fmt.Errorf("adapter %s: Info.ConfigSchema: %w", info.Name, err)
 	}
 	p.open = func(ctx context.Context, env *Env, raw json.RawMessage) (Server, error) {
 		cfg, problems := decode[C](raw)
@@ -89,14 +66,45 @@ func (p *program) check(raw json.RawMessage) error {
 }
 
 func (p *program) badConfig(problems []failure.Problem) error {
-	f := failure.New(failure.InvalidArguments, failure.NotSent, "bad config for plugin %s: %s", p.description.Name, summarize(problems))
+	f := failure.New(failure.InvalidArguments, failure.NotSent, "bad config for plugin %s: %s", p.info.Name, summarize(problems))
 	f.Origin, f.Problems = failure.OriginHost, problems
 	return f
 }
 
+// describe makes the description. A plugin that serves is rarely asked for it,
+// and writing the schema down would take longer than all else that it does first.
+func (p *program) describe() (*describe.Description, error) {
+	d := &describe.Description{
+		Name:                p.info.Name,
+		Version:             p.version(),
+		SDKVersion:          sdkVersion(),
+		Summary:             p.info.Summary,
+		Homepage:            p.info.Homepage,
+		License:             p.info.License,
+		ConfigSchema:        p.info.ConfigSchema,
+		Features:            features,
+		Environment:         p.info.Environment,
+		MCPVersions:         p.info.MCPVersions,
+		DefaultTimeout:      max(p.info.DefaultTimeout, 0),
+		DefaultStartTimeout: max(p.info.DefaultStartTimeout, 0),
+	}
+	if len(d.ConfigSchema) == 0 {
+		var err error
+		if d.ConfigSchema, err = encodeSchema(p.schema); err != nil {
+			return nil, fmt.Errorf("adapter %s: encode the schema of its config: %w", d.Name, err)
+		}
+	}
+	return d, nil
+}
+
+func (p *program) version() string { return strings.TrimPrefix(p.info.Version, "v") }
+
 // response is the description as the Describe RPC gives it.
-func (p *program) response() *adapterpb.DescribeResponse {
-	d := &p.description
+func (p *program) response() (*adapterpb.DescribeResponse, error) {
+	d, err := p.describe()
+	if err != nil {
+		return nil, err
+	}
 	resp := &adapterpb.DescribeResponse{
 		Name: d.Name, Version: d.Version, SdkVersion: d.SDKVersion,
 		Summary: d.Summary, Homepage: d.Homepage, License: d.License,
@@ -109,7 +117,7 @@ func (p *program) response() *adapterpb.DescribeResponse {
 	if d.DefaultStartTimeout > 0 {
 		resp.DefaultStartTimeout = durationpb.New(d.DefaultStartTimeout)
 	}
-	return resp
+	return resp, nil
 }
 
 func sdkVersion() string {

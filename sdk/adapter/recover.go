@@ -45,5 +45,5 @@ func (s *service) guard(what string, f func() error) (err error) {
 // panicked logs a recovered panic and returns it as a failure.
 func (s *service) panicked(what string, v any) *failure.Failure {
 	s.log.Error("panic", "in", what, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-	return adapterFault("adapter %s panicked in %s: %v; its log has the stack", s.program.description.Name, what, v)
+	return adapterFault("adapter %s panicked in %s: %v; its log has the stack", s.program.info.Name, what, v)
 }

@@ -88,9 +88,9 @@ func (p *program) debug() int {
 	go plugin.Serve(cfg)
 	select {
 	case at := <-attach:
-		line, err := reattachLine(p.description.Name, at)
+		line, err := reattachLine(p.info.Name, at)
 		if err != nil {
-			fmt.Fprintf(stderr, "collet-plugin-%s: -debug: %v\n", p.description.Name, err)
+			fmt.Fprintf(stderr, "collet-plugin-%s: -debug: %v\n", p.info.Name, err)
 			return 1
 		}
 		fmt.Fprintf(stderr, "Serving. Set this where the host starts, with the server's name from mcp.toml if it is another; interrupt to stop:\n\n\t%s\n\n", line)
@@ -136,7 +136,7 @@ func (p *program) serveConfig(svc *service) *plugin.ServeConfig {
 			return grpc.NewServer(append(opts, svc.serverOptions()...)...)
 		},
 		Logger: hclog.New(&hclog.LoggerOptions{
-			Name: p.description.Name, Level: hclog.Warn, Output: stderr, JSONFormat: true,
+			Name: p.info.Name, Level: hclog.Warn, Output: stderr, JSONFormat: true,
 		}),
 	}
 }

@@ -59,7 +59,11 @@ func newService(p *program, log *slog.Logger) *service {
 
 // Describe answers from the program alone.
 func (s *service) Describe(context.Context, *adapterpb.DescribeRequest) (*adapterpb.DescribeResponse, error) {
-	return s.program.response(), nil
+	resp, err := s.program.response()
+	if err != nil {
+		return nil, failure.ToStatus(err)
+	}
+	return resp, nil
 }
 
 // Configure opens the server, or applies new settings to the open one.

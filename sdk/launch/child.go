@@ -116,7 +116,7 @@ func (c *child) reason() string { return c.cmd.ProcessState.String() }
 // takes what the pipe holds at that moment, so that the last words of a process
 // are kept although an escaped descendant still holds the other end.
 func pump(f *os.File, s sink) {
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, 8<<10) // two for each adapter, which prints lines
 	for {
 		n, err := f.Read(buf)
 		if n > 0 {

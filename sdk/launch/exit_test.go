@@ -180,11 +180,14 @@ func TestStopIsBounded(t *testing.T) {
 }
 
 func TestHealthy(t *testing.T) {
-	p := start(t, "unhealthy")
+	p := start(t, "sickens")
 	if err := p.Healthy(t.Context()); err == nil || !strings.Contains(err.Error(), "NOT_SERVING") {
 		t.Errorf("got %v", err)
 	}
 	p = start(t, "")
+	if err := p.Healthy(t.Context()); err != nil {
+		t.Errorf("a process that serves: %v", err)
+	}
 	ctx, cancel := timeout(t, 200*time.Millisecond)
 	defer cancel()
 	go func() { _, _ = call(t.Context(), p, "stop", "{}") }()

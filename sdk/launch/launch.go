@@ -16,10 +16,9 @@ import (
 	plugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/internal/codec"
 	"github.com/collet-dev/collet/sdk/internal/wire"
@@ -66,8 +65,10 @@ type Spec struct {
 	Reattach string
 }
 
-// Start starts one adapter and returns when it answers on its socket. ctx bounds
-// the start alone; the process outlives it.
+// Start starts one adapter and returns when it answers on its socket that it
+// serves (grpc.health.v1). ctx bounds the start alone; the process outlives it.
+// The name of what a go-plugin binary serves is not on the wire: one that serves
+// no Adapter answers the first call of it with the status Unimplemented.
 //
 // The error is a *failure.Failure: ConnectionRefused when the file cannot be
 // started, exits, or is no adapter this host can speak to; Timeout after
@@ -159,16 +160,15 @@ func clientConfig(out *output, dial dialer) *plugin.ClientConfig {
 	}
 }
 
-// probe asks the one question every adapter must answer at any time. It proves
-// that the process serves our contract and not some other plugin's (the plugin's
-// name is not on the wire).
+// probe waits for the first answer of the process. An address is no proof of one
+// (its socket may be a stranger's), and a process may call itself unfit.
 func (p *Process) probe(ctx context.Context) error {
-	_, err := p.adapter.Describe(ctx, &adapterpb.DescribeRequest{})
-	if ctx.Err() != nil {
+	health, err := p.health(ctx)
+	switch {
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	}
-	if status.Code(err) == codes.Unimplemented {
-		return errors.New("it serves no collet.adapter.v1.Adapter: it is a go-plugin binary, but no collet adapter")
+	case err == nil && health != grpc_health_v1.HealthCheckResponse_SERVING:
+		return fmt.Errorf("it says of its own health: %s", health)
 	}
 	return err
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -56,7 +59,7 @@ func TestStartFailures(t *testing.T) {
 		{"version=2", failure.ConnectionRefused, []string{"version 2 of the adapter contract", "speaks 1"}},
 		{"core=2", failure.ConnectionRefused, []string{"version 2 of go-plugin's own handshake"}},
 		{"netrpc", failure.ConnectionRefused, []string{"no collet adapter", "netrpc"}},
-		{"otherservice", failure.ConnectionRefused, []string{"no collet adapter"}},
+		{"unhealthy", failure.ConnectionRefused, []string{faulty, "NOT_SERVING"}},
 		{"deaf", failure.Timeout, []string{"500ms"}},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
@@ -79,6 +82,14 @@ func TestStartFailures(t *testing.T) {
 				t.Errorf("processes left: %v", left)
 			}
 		})
+	}
+}
+
+// What is no adapter starts, and is told by its first answer.
+func TestOtherService(t *testing.T) {
+	p := start(t, "otherservice")
+	if _, err := p.Adapter().Configure(t.Context(), &adapterpb.ConfigureRequest{}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("Configure: %v", err)
 	}
 }
 

@@ -162,12 +162,12 @@ func (p *Process) Pid() int {
 // Healthy asks the process over grpc.health.v1 whether it serves. ctx should have
 // a deadline: a stopped process does not answer. The error is a *failure.Failure.
 func (p *Process) Healthy(ctx context.Context) error {
-	reply, err := grpc_health_v1.NewHealthClient(p.conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: plugin.GRPCServiceName})
+	health, err := p.health(ctx)
 	switch {
-	case err == nil && reply.GetStatus() == grpc_health_v1.HealthCheckResponse_SERVING:
+	case err == nil && health == grpc_health_v1.HealthCheckResponse_SERVING:
 		return nil
 	case err == nil:
-		return failure.New(failure.ConnectionRefused, failure.NotSent, "the adapter process says of its own health: %s", reply.GetStatus())
+		return failure.New(failure.ConnectionRefused, failure.NotSent, "the adapter process says of its own health: %s", health)
 	case status.Code(err) == codes.DeadlineExceeded:
 		return failure.New(failure.Timeout, failure.NotSent, "the adapter process did not answer a health check in time: %w", err)
 	case ctx.Err() != nil:
@@ -175,6 +175,13 @@ func (p *Process) Healthy(ctx context.Context) error {
 	default:
 		return failure.New(failure.ConnectionRefused, failure.NotSent, "the health check of the adapter process failed: %w", err)
 	}
+}
+
+// health is what the process says of itself. go-plugin's server answers for every
+// plugin.
+func (p *Process) health(ctx context.Context) (grpc_health_v1.HealthCheckResponse_ServingStatus, error) {
+	reply, err := grpc_health_v1.NewHealthClient(p.conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: plugin.GRPCServiceName})
+	return reply.GetStatus(), err
 }
 
 // Stop asks the process to leave, gives it StopGrace, or until ctx is done, and

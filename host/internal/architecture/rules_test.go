@@ -76,6 +76,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/plugins":               "it says where plugins are looked for",
 		"host/internal/reload":                "it follows its configuration files",
 		"host/internal/results":               "what was too large for a model is read back",
+		"host/internal/schema":                "a tool that no host made says whether its schema can be checked",
 		"host/internal/server":                "states and failures of servers are part of its answers",
 		"host/internal/trust":                 "it says where the trusted files are listed",
 		"sdk/failure":                         "a diagnosis weighs classes of failures",

@@ -81,7 +81,7 @@ func serversJSON(servers []host.Server) []byte {
 }
 
 func schemaState(t *host.Tool) string {
-	if t.Unchecked != "" {
+	if t.Unchecked() != "" {
 		return "unchecked"
 	}
 	return "checked"

@@ -63,7 +63,7 @@ func toolsShowRun(ctx context.Context, opts *toolsShowOptions) error {
 	}
 	if opts.JSON {
 		return printJSON(opts.Streams, toolJSON(t, func(o *rawjson.Object) {
-			o.OptionalString("unchecked", t.Unchecked)
+			o.OptionalString("unchecked", t.Unchecked())
 			o.Raw("definition", t.Definition)
 		}))
 	}
@@ -109,8 +109,8 @@ func printTool(s *terminal.Streams, t *host.Tool) error {
 		fmt.Fprintln(s.Out)
 	}
 	schema := "checked"
-	if t.Unchecked != "" {
-		schema = "unchecked, arguments go to the server as they are: " + t.Unchecked
+	if why := t.Unchecked(); why != "" {
+		schema = "unchecked, arguments go to the server as they are: " + why
 	}
 	said := strings.Join(hints(t), ", ")
 	if said == "" {

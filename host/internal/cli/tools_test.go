@@ -160,8 +160,8 @@ func TestTerminalEscapesWhatStrangersSay(t *testing.T) {
 	evil := "\x1b[2J\u202e"
 	h := answer(`{"content":[{"type":"text","text":"\u001b[2J\u202e\ttab"},{"type":"\u001b[2J"}]}`)
 	h.result.Notices = []string{evil}
-	h.tool = &host.Tool{Name: "s/" + evil, WireName: "s__x", Title: evil, Description: evil, Unchecked: evil,
-		InputSchema: json.RawMessage(`{"properties":{"\u001b[2J":{"description":"\u001b[2J","default":"\u202e"}}}`)}
+	h.tool = &host.Tool{Name: "s/" + evil, WireName: "s__x", Title: evil, Description: evil,
+		InputSchema: json.RawMessage(`{"$ref":"https://\u001b[2J\u202e","properties":{"\u001b[2J":{"description":"\u001b[2J","default":"\u202e"}}}`)}
 	h.listing = host.Listing{
 		Tools:   []host.Tool{*h.tool},
 		Servers: []host.Server{{Name: "s", State: "failed", Error: evil, Failure: failed(failure.Timeout), Plugin: evil}},

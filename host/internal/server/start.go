@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/config"
@@ -233,9 +235,6 @@ func startFailure(parent, ctx context.Context, set *config.Server, limit time.Du
 // open hands the settings over, waits until the adapter says its upstream is
 // there, and lists the tools.
 func (r *run) open(ctx context.Context, config []byte) ([]*catalog.Tool, *Failure) {
-	if err := r.proc.Healthy(ctx); err != nil {
-		return nil, AsFailure(err)
-	}
 	req := &adapterpb.ConfigureRequest{Server: r.server.name, Config: config, HostVersion: r.server.env.Version}
 	if asks := r.server.env.Asks; asks != nil && asks() && slices.Contains(r.desc.Features, featureAsk) {
 		id, err := r.proc.ServeHost(&hostService{questions: &r.questions})
@@ -245,6 +244,9 @@ func (r *run) open(ctx context.Context, config []byte) ([]*catalog.Tool, *Failur
 		req.HostService, req.HostFeatures = id, []string{featureAsk}
 	}
 	if _, err := r.client.Configure(ctx, req); err != nil {
+		if status.Code(err) == codes.Unimplemented {
+			return nil, notSent(failure.ConnectionRefused, "plugin %s does not know Configure of collet.adapter.v1.Adapter: it is a go-plugin binary, but no collet adapter", r.server.Plugin())
+		}
 		f := r.fail(ctx, err, false)
 		// The adapter knows no others: what it calls arguments here is its
 		// configuration.

@@ -34,7 +34,7 @@
 //	flood=BYTES      writes that much to stderr, in lines of 1 KiB
 //	poison           writes {"@message":1} and the like to stderr
 //	longline=BYTES   writes one line of that size to the real stdout
-//	stopself         stops itself (SIGSTOP) as soon as it has served one Describe
+//	stopself         stops itself (SIGSTOP) soon after its first answer
 //
 // Of the contract:
 //
@@ -43,6 +43,7 @@
 //	configurehang    Configure never returns
 //	watchsilent      Watch never sends
 //	unhealthy        the health service says NOT_SERVING
+//	sickens          the same, from the second answer on
 //
 // Tools, whose arguments are one JSON object:
 //

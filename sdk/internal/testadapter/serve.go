@@ -28,6 +28,7 @@ func serve(modes faults) {
 	if !modes.has("nolease") && !modes.has("readstdin") {
 		go watchLease()
 	}
+	s := &served{modes: modes}
 	version := wire.ProtocolVersion
 	if v, ok := modes.get("version"); ok {
 		version = number(v)
@@ -38,14 +39,10 @@ func serve(modes faults) {
 	}
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: uint(version), MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
-		Plugins:         plugin.PluginSet{name: &served{modes: modes}},
+		Plugins:         plugin.PluginSet{name: s},
 		Logger:          hclog.NewNullLogger(),
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			opts = append(opts, grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))
-			if modes.has("unhealthy") {
-				opts = append(opts, grpc.UnaryInterceptor(unhealthy))
-			}
-			return grpc.NewServer(opts...)
+			return grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage), grpc.UnaryInterceptor(s.answer))...)
 		},
 	})
 	if modes.has("noshutdown") {
@@ -55,13 +52,6 @@ func serve(modes faults) {
 		time.Sleep(duration(d))
 	}
 	fmt.Fprintln(realStderr, "closed")
-}
-
-func unhealthy(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	if _, ok := req.(*grpc_health_v1.HealthCheckRequest); ok {
-		return &grpc_health_v1.HealthCheckResponse{Status: grpc_health_v1.HealthCheckResponse_NOT_SERVING}, nil
-	}
-	return next(ctx, req)
 }
 
 // served is the plugin and its Adapter service.
@@ -89,8 +79,11 @@ func (s *served) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientCon
 	return nil, errors.New("no client here")
 }
 
-func (s *served) Describe(context.Context, *adapterpb.DescribeRequest) (*adapterpb.DescribeResponse, error) {
+// answer is what every unary call passes: the first one has shaken hands.
+func (s *served) answer(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	first := false
 	s.after.Do(func() {
+		first = true
 		for _, m := range s.modes {
 			if run, ok := afterHandshake[m.name]; ok {
 				go run(m.value)
@@ -100,6 +93,13 @@ func (s *served) Describe(context.Context, *adapterpb.DescribeRequest) (*adapter
 			}
 		}
 	})
+	if _, ok := req.(*grpc_health_v1.HealthCheckRequest); ok && (s.modes.has("unhealthy") || s.modes.has("sickens") && !first) {
+		return &grpc_health_v1.HealthCheckResponse{Status: grpc_health_v1.HealthCheckResponse_NOT_SERVING}, nil
+	}
+	return next(ctx, req)
+}
+
+func (s *served) Describe(context.Context, *adapterpb.DescribeRequest) (*adapterpb.DescribeResponse, error) {
 	return &adapterpb.DescribeResponse{Name: "test", Version: "1.2.3", Summary: "Misbehaves on demand."}, nil
 }
 
