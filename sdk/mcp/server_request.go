@@ -130,11 +130,36 @@ func newDemand(e envelope) (*demand, error) {
 	if !isObject(d.params) {
 		return d, &WireError{Code: codeInvalidParams, Message: "Invalid params: params must be an object"}
 	}
-	if d.meta = member(d.params, "_meta"); d.meta != nil && !isObject(d.meta) {
+	var seen [len(weighed)]bool
+	repeated := ""
+	eachMember(d.params, 0, 0, func(name, value []byte) {
+		for i, w := range weighed {
+			if !sameName(name, w) {
+				continue
+			}
+			if seen[i] {
+				repeated = w
+			}
+			seen[i] = true
+			if i == 0 {
+				d.meta = value
+			}
+			break
+		}
+	})
+	if repeated != "" {
+		return d, &WireError{Code: codeInvalidParams, Message: "Invalid params: the member " + repeated + " is repeated"}
+	}
+	if d.meta != nil && !isObject(d.meta) {
 		return d, &WireError{Code: codeInvalidParams, Message: "Invalid params: _meta must be an object"}
 	}
 	return d, nil
 }
+
+// weighed are the members of params by which a request is judged, here and by who
+// handles it. Two of one name could be read as one thing here and as another one
+// further on.
+var weighed = [...]string{"_meta", "name", "uri", "ref", "arguments", "inputResponses", "requestState", "protocolVersion"}
 
 // modern reads what every request of the modern era says of its sender. spoken is
 // the version it names, which need not be one of ours; "" is none, and then the

@@ -62,7 +62,7 @@ func (f *Front) call(ctx context.Context, r *protocol.Incoming, t Tool, argument
 	if ok, reason := t.Exposure.Callable(exposure.Model, via); !ok {
 		return toolError(canonical, "not-found", canonical+" "+reason), nil
 	}
-	state, err := upstreamState(r.Params)
+	state, err := f.upstreamState(r, canonical)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (f *Front) call(ctx context.Context, r *protocol.Incoming, t Tool, argument
 	case err != nil:
 		return nil, err
 	case res.Input != nil:
-		return inputRequired(res.Input.Requests, passedOn(res.Input.State)), nil
+		return inputRequired(res.Input.Requests, f.passedOn(r, canonical, res.Input.State)), nil
 	}
 	if r.Caller.Version < firstStructured {
 		return call.WithText(res.JSON, maxSummary), nil

@@ -146,7 +146,8 @@ func (f *Front) forward(ctx context.Context, r *protocol.Incoming, server, path,
 	if !r.Caller.Modern {
 		params = withMember(params, "_meta", declaring(r))
 	}
-	state, err := upstreamState(r.Params)
+	about := server + "/" + own
+	state, err := f.upstreamState(r, about)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (f *Front) forward(ctx context.Context, r *protocol.Incoming, server, path,
 			return cacheable(r, raw), nil
 		}
 		if r.Caller.Modern {
-			return replaced(string(raw), gjson.GetBytes(raw, "requestState"), passedOn), nil
+			return replaced(string(raw), gjson.GetBytes(raw, "requestState"), func(state string) string { return f.passedOn(r, about, state) }), nil
 		}
 		if params, err = answered(ctx, r, params, raw); err != nil {
 			return nil, err

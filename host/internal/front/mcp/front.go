@@ -13,6 +13,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"sync"
 
@@ -89,6 +90,7 @@ type Front struct {
 
 	watched watched
 	parked  parkedRequests
+	sealing [32]byte // the key of states that are passed on
 
 	base context.Context // of what belongs to no request
 	stop context.CancelFunc
@@ -103,6 +105,7 @@ type Front struct {
 func New(h Host) *Front {
 	f := &Front{host: h, indexed: map[string][]*catalog.Tool{}}
 	f.base, f.stop = context.WithCancel(context.Background())
+	_, _ = rand.Read(f.sealing[:]) // never fails
 	return f
 }
 

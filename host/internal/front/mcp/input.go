@@ -2,7 +2,11 @@ package mcp
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -15,24 +19,45 @@ import (
 const maxRounds = 16
 
 // A requestState says whose it is, so that no client can pass one off as the
-// other: a server's own state follows "u:", the name of a parked request "p:".
+// other: a server's own state follows "u:" and a seal, the name of a parked request
+// "p:".
 const (
 	ofUpstream = "u:"
 	ofParked   = "p:"
 )
 
+// seal vouches for a state that a server gave to one client about one tool, prompt
+// or resource. To the server all clients are collet: whose state it was, nobody else
+// can tell (2026-07-28, MRTR: a server binds a state to who got it). The key is the
+// face's own, so that no state outlives it.
+func (f *Front) seal(r *protocol.Incoming, about, state string) string {
+	mac := hmac.New(sha256.New, f.sealing[:])
+	for _, part := range []string{f.host.Owner(r.Caller.Principal), r.Method, about, state} {
+		_, _ = fmt.Fprintf(mac, "%d:%s", len(part), part) // a hash takes everything
+	}
+	return ofUpstream + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:sealBytes])
+}
+
+const (
+	sealBytes  = 18 // of the hash; cannot be guessed
+	sealLength = sealBytes * 4 / 3
+)
+
 // passedOn is a server's state as the client gets it.
-func passedOn(state string) string { return ofUpstream + state }
+func (f *Front) passedOn(r *protocol.Incoming, about, state string) string {
+	return f.seal(r, about, state) + state
+}
 
 // upstreamState is the server's state in a request that answers its questions, ""
-// when there is none.
-func upstreamState(params json.RawMessage) (string, error) {
-	v := gjson.GetBytes(params, "requestState")
+// when there is none. It has to be one that this client got for the same request.
+func (f *Front) upstreamState(r *protocol.Incoming, about string) (string, error) {
+	v := gjson.GetBytes(r.Params, "requestState")
 	if !v.Exists() {
 		return "", nil
 	}
-	if state, ok := strings.CutPrefix(v.String(), ofUpstream); ok && v.Type == gjson.String {
-		return state, nil
+	const prefix = len(ofUpstream) + sealLength
+	if s := v.String(); v.Type == gjson.String && len(s) >= prefix && hmac.Equal([]byte(s[:prefix]), []byte(f.seal(r, about, s[prefix:]))) {
+		return s[prefix:], nil
 	}
 	return "", unknownState()
 }
