@@ -307,6 +307,9 @@ func sameName(written []byte, name string) bool {
 	if string(written) == name {
 		return true
 	}
+	if len(written) <= len(name) || len(written) > 6*len(name) { // an escape is longer than its character
+		return false
+	}
 	for _, c := range written {
 		if c == '\\' {
 			var s string

@@ -71,7 +71,7 @@ type Caller struct {
 	Info, Capabilities json.RawMessage
 	Session            string // legacy HTTP session; "" otherwise
 	// Principal is ServerOptions.Principal of the request at hand, and for Notify of the
-	// one that opened the session; nil on stdio.
+	// session's last request; nil on stdio.
 	Principal any
 }
 
@@ -123,7 +123,8 @@ type ServerOptions struct {
 	// over stdio is bounded by 64 MiB.
 	MaxBody int64
 	// MaxSessions bounds the legacy HTTP sessions that are kept; default 1,000. The
-	// one that was used longest ago makes room for a new one.
+	// one that was used longest ago makes room for a new one, and one of the same
+	// principal where that has half of them.
 	MaxSessions int
 	// SessionIdle is how long a legacy HTTP session is kept that nobody uses: no
 	// request, no open stream; default 30 min.

@@ -112,7 +112,7 @@ func (c *channel) identify(d *demand, who *Caller) error {
 	case d.client != nil:
 		d.caller, d.level = d.client.caller, d.client.logLevel()
 		if who.Principal != nil {
-			d.caller = d.caller.as(who.Principal)
+			d.caller = d.client.as(who.Principal)
 		}
 		if d.client.mayAsk() {
 			d.ask = c.ask(d.client)
@@ -131,7 +131,7 @@ func (c *channel) initialize(d *demand) {
 		c.answer(failedResponse(d.id, err))
 		return
 	}
-	client.caller.Session, client.caller.Principal = c.who.Session, d.caller.Principal
+	client.caller.Session, client.caller.Principal = c.who.Session, d.caller.Principal // now is the same one
 	client.asks = newSession(c, c.s.opt.Log, nil)
 	message, _ := c.s.answerTo(d.id, false, c.s.initialize(c.base, client.caller), nil)
 	listener := client.listen(c.tell)

@@ -1,21 +1,33 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
-// maxWatched bounds the resources that one client watches, or one subscription.
-const maxWatched = 1000
+const (
+	// maxWatched bounds the resources that one client watches, or one subscription,
+	// and maxURI the bytes of each; clients send longer ones nowhere (RFC 9110
+	// section 4.1 wants 8,000 to work).
+	maxWatched = 1000
+	maxURI     = 8 << 10
+	// maxIntroduction bounds what a client says of itself, which is kept as long as it
+	// stays: clientInfo may hold icons.
+	maxIntroduction = 256 << 10
+)
 
 // client is a client of the initialize era, for as long as it stays.
 type client struct {
 	caller *Caller
-	asks   *session // what it is asked
+	now    atomic.Pointer[Caller] // by what its credential allowed with its last request
+	asks   *session               // what it is asked
 
 	mu      sync.Mutex
 	level   string
@@ -34,13 +46,27 @@ func (d *demand) newClient() (*client, error) {
 		version = legacyVersions[0]
 	}
 	c := &client{caller: &Caller{Version: version}, level: "info", watched: map[string]func(){}}
-	if info := member(d.params, "clientInfo"); isObject(info) {
-		c.caller.Info = info
+	info, capabilities := member(d.params, "clientInfo"), member(d.params, "capabilities")
+	if len(info)+len(capabilities) > maxIntroduction {
+		return nil, &WireError{Code: codeInvalidParams, Message: fmt.Sprintf("Invalid params: clientInfo and capabilities are larger than %d bytes", maxIntroduction)}
 	}
-	if capabilities := member(d.params, "capabilities"); isObject(capabilities) {
-		c.caller.Capabilities = capabilities
+	// Copies, so that the message they came in is not kept.
+	if isObject(info) {
+		c.caller.Info = bytes.Clone(info)
 	}
+	if isObject(capabilities) {
+		c.caller.Capabilities = bytes.Clone(capabilities)
+	}
+	c.now.Store(c.caller)
 	return c, nil
+}
+
+// as is the client as whoever has sent its request at hand, and from now on as whom
+// it is notified.
+func (c *client) as(principal any) *Caller {
+	now := c.caller.as(principal)
+	c.now.Store(now)
+	return now
 }
 
 // as is the same client by what its credential allows now, which may not be what it
@@ -70,13 +96,16 @@ func (c *client) setLevel(params []byte) (json.RawMessage, error) {
 }
 
 // watch is resources/subscribe.
-func (s *Server) watch(ctx context.Context, c *client, params []byte) (json.RawMessage, error) {
+func (s *Server) watch(ctx context.Context, caller *Caller, c *client, params []byte) (json.RawMessage, error) {
 	if s.watcher == nil {
 		return nil, ErrMethodNotFound
 	}
 	uri, ok := text(member(params, "uri"))
-	if !ok {
+	switch {
+	case !ok:
 		return nil, &WireError{Code: codeInvalidParams, Message: "Invalid params: uri is missing"}
+	case len(uri) > maxURI:
+		return nil, errLongURI
 	}
 	c.mu.Lock()
 	_, known := c.watched[uri]
@@ -88,7 +117,7 @@ func (s *Server) watch(ctx context.Context, c *client, params []byte) (json.RawM
 	case full:
 		return nil, &WireError{Code: codeInvalidParams, Message: "Too many subscriptions"}
 	}
-	release, err := s.watcher.Watch(ctx, c.caller, uri)
+	release, err := s.watcher.Watch(ctx, caller, uri)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +133,8 @@ func (s *Server) watch(ctx context.Context, c *client, params []byte) (json.RawM
 	}
 	return json.RawMessage("{}"), nil
 }
+
+var errLongURI = &WireError{Code: codeInvalidParams, Message: fmt.Sprintf("Invalid params: uri is longer than %d bytes", maxURI)}
 
 // unwatch is resources/unsubscribe.
 func (s *Server) unwatch(c *client, params []byte) (json.RawMessage, error) {

@@ -63,12 +63,10 @@ func (gs *guests) admit(c *client) *guest {
 	g.listener = c.listen(g.tell)
 	gs.mu.Lock()
 	gone := gs.expired()
-	for e := gs.used.Back(); e != nil && len(gs.byID) >= gs.s.opt.MaxSessions; {
-		before := e.Prev()
-		if old := e.Value.(*guest); old.busy == 0 {
+	if len(gs.byID) >= gs.s.opt.MaxSessions {
+		if old := gs.leastUsed(c.caller.Principal); old != nil {
 			gone = append(gone, gs.remove(old))
 		}
-		e = before
 	}
 	full := len(gs.byID) >= gs.s.opt.MaxSessions || gs.closed
 	if !full {
@@ -87,6 +85,34 @@ func (gs *guests) admit(c *client) *guest {
 	}
 	gs.s.attend(g.listener)
 	return g
+}
+
+// leastUsed is the idle session that was not used for the longest time, nil when
+// there is none: of all, or of a principal that has half of them. Otherwise whoever
+// opens many would end those of everybody else.
+func (gs *guests) leastUsed(principal any) *guest {
+	var any, own *guest
+	owns := 0
+	for e := gs.used.Back(); e != nil; e = e.Prev() {
+		g := e.Value.(*guest)
+		mine := gs.s.opt.SamePrincipal(g.client.caller.Principal, principal)
+		if mine {
+			owns++
+		}
+		if g.busy > 0 {
+			continue
+		}
+		if any == nil {
+			any = g
+		}
+		if mine && own == nil {
+			own = g
+		}
+	}
+	if 2*owns >= gs.s.opt.MaxSessions {
+		return own
+	}
+	return any
 }
 
 // watch sees to it that idle sessions end without anybody coming by.

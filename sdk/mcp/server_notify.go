@@ -17,12 +17,21 @@ const (
 // of a modern one.
 type listener struct {
 	caller *Caller
-	id     []byte // the subscription's; nil for a legacy client
+	client *client // a legacy one; nil for a subscription
+	id     []byte  // the subscription's; nil for a legacy client
 	wants  func(method, uri string) bool
 	send   func(message []byte) // never blocks
 
 	mu   sync.Mutex // held while send runs
 	gone bool
+}
+
+// who is the listener as its credential's rights are known now.
+func (l *listener) who() *Caller {
+	if l.client != nil {
+		return l.client.now.Load()
+	}
+	return l.caller
 }
 
 func (l *listener) tell(message []byte) {
@@ -55,7 +64,7 @@ func (s *Server) Notify(method string, params json.RawMessage, keep func(*Caller
 	s.mu.Unlock()
 	var plain []byte
 	for _, l := range concerned {
-		if !l.wants(method, uri) || keep != nil && !keep(l.caller) {
+		if !l.wants(method, uri) || keep != nil && !keep(l.who()) {
 			continue
 		}
 		if l.id != nil {
@@ -110,7 +119,7 @@ func (s *Server) dismiss(l *listener) {
 
 // listen makes c the client of all notifications that belong to no request.
 func (c *client) listen(send func([]byte)) *listener {
-	return &listener{caller: c.caller, send: send, wants: func(method, uri string) bool {
+	return &listener{client: c, send: send, wants: func(method, uri string) bool {
 		return method != updated || c.watches(uri)
 	}}
 }
@@ -172,6 +181,9 @@ func (s *Server) watchAll(ctx context.Context, u *subscription, uris []byte) err
 	})
 	list := []byte{'['}
 	for _, uri := range asked {
+		if len(uri) > maxURI {
+			return errLongURI
+		}
 		release, err := s.watcher.Watch(ctx, u.caller, uri)
 		if err != nil {
 			return err

@@ -244,7 +244,7 @@ func (s *Server) handle(ctx context.Context, d *demand) (json.RawMessage, error)
 	case "logging/setLevel":
 		return d.client.setLevel(d.params)
 	case "resources/subscribe":
-		return s.watch(ctx, d.client, d.params)
+		return s.watch(ctx, d.caller, d.client, d.params)
 	case "resources/unsubscribe":
 		return s.unwatch(d.client, d.params)
 	case "server/discover", "subscriptions/listen":

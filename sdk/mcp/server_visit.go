@@ -81,13 +81,19 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, a *reply, d 
 		return
 	}
 	defer q.cancel()
-	d.client, d.caller, d.level = g.client, g.client.caller.as(s.opt.Principal(r)), g.client.logLevel()
+	d.client, d.caller, d.level = g.client, g.client.as(s.opt.Principal(r)), g.client.logLevel()
 	d.streamed, d.send = a.events, a.tell
 	a.resume = g.open
 	if a.events && g.client.mayAsk() {
 		d.ask = g.ask(a)
 	}
-	defer context.AfterFunc(r.Context(), func() { a.outlive(q) })()
+	defer context.AfterFunc(r.Context(), func() {
+		if context.Cause(r.Context()) != context.Canceled {
+			q.cancel() // not a lost connection: somebody has ended it, for good
+			return
+		}
+		a.outlive(q)
+	})()
 	a.wait(quickAnswer)
 	result, err := s.handle(outliving{q.ctx, r.Context()}, d)
 	if !g.answers.close(q) {
@@ -225,6 +231,7 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.leave()
+	g.client.as(s.opt.Principal(r))
 	if r.Method == http.MethodDelete {
 		s.guests.dismiss(g)
 		w.WriteHeader(http.StatusNoContent)

@@ -8,9 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // Reason says in a word why a request was refused. Metrics have it as a label, so
@@ -126,11 +125,13 @@ func (g *Guard) count(r *http.Request, d *denial) {
 	if g.opt.Denied != nil {
 		g.opt.Denied(method, d.reason)
 	}
-	attrs := []any{"reason", string(d.reason), "status", d.status, "method", method, "path", excerpt(r.URL.Path), "from", excerpt(r.RemoteAddr)}
-	if d.principal != "" {
-		attrs = append(attrs, "principal", excerpt(d.principal))
-	}
-	g.log.line(r.Context(), append(attrs, d.detail...))
+	g.log.line(r.Context(), d.reason, func() []any {
+		attrs := []any{"reason", string(d.reason), "status", d.status, "method", method, "path", excerpt(r.URL.Path), "from", excerpt(r.RemoteAddr)}
+		if d.principal != "" {
+			attrs = append(attrs, "principal", excerpt(d.principal))
+		}
+		return append(attrs, d.detail...)
+	})
 }
 
 // excerpt bounds what a stranger can put into a line of the log.
@@ -141,27 +142,51 @@ func excerpt(s string) string {
 	return s
 }
 
-// quiet is a log that a flood of refusals cannot fill: after linesBurst lines there
-// are linesPerSecond, and the next one says how many were left out.
+// quiet is a log that a flood of refusals cannot fill: of each reason there is a line
+// at once, and the next one after sameReason, which says how many came between.
 type quiet struct {
-	to      *slog.Logger
-	limiter *rate.Limiter
+	to *slog.Logger
+
+	mu   sync.Mutex
+	told map[Reason]*telling // the reasons are a few constants
 }
 
-const (
-	linesPerSecond = 2
-	linesBurst     = 50
-)
+type telling struct {
+	last time.Time
+	left int // refusals since
+}
 
-func newQuiet(to *slog.Logger) quiet {
+const sameReason = 10 * time.Second
+
+func newQuiet(to *slog.Logger) *quiet {
 	if to == nil {
 		to = slog.New(slog.DiscardHandler)
 	}
-	return quiet{to, rate.NewLimiter(linesPerSecond, linesBurst)}
+	return &quiet{to: to, told: map[Reason]*telling{}}
 }
 
-func (q quiet) line(ctx context.Context, attrs []any) {
-	if q.limiter.Allow() {
-		q.to.WarnContext(ctx, "http request refused", attrs...)
+func (q *quiet) line(ctx context.Context, reason Reason, attrs func() []any) {
+	if left, due := q.due(reason, time.Now()); due && q.to.Enabled(ctx, slog.LevelInfo) {
+		more := attrs()
+		if left > 0 {
+			more = append(more, "refusedBefore", left)
+		}
+		q.to.InfoContext(ctx, "http request refused", more...)
 	}
+}
+
+func (q *quiet) due(reason Reason, now time.Time) (left int, due bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.told[reason]
+	if t == nil {
+		t = &telling{}
+		q.told[reason] = t
+	} else if now.Sub(t.last) < sameReason {
+		t.left++
+		return 0, false
+	}
+	left = t.left
+	t.last, t.left = now, 0
+	return left, true
 }

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -68,8 +69,8 @@ type Options struct {
 	// Denied is told of every request that is refused: the HTTP method ("other" for
 	// an unusual one) and why. May be nil; must not block.
 	Denied func(method string, reason Reason)
-	// Log gets one line for each refusal, a bounded number per second, none of them
-	// with a credential. Nil: no log.
+	// Log gets a line of level info for a refusal, of each reason one in 10 s, none of
+	// them with a credential. Nil: no log.
 	Log *slog.Logger
 }
 
@@ -82,7 +83,7 @@ type Guard struct {
 	metadata metadata
 	users    *meter
 	failures *meter
-	log      quiet
+	log      *quiet
 
 	bodyTime, writeTime time.Duration
 }
@@ -171,7 +172,7 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 			message: fmt.Sprintf("The request is larger than %d bytes, the most that is taken here.", g.limits.Body)})
 		return
 	}
-	ctx, stop := g.recheck(NewContext(r.Context(), p), p.ID, token)
+	ctx, stop := g.recheck(NewContext(r.Context(), p), p, token)
 	defer stop()
 	inner := withoutCredentials(r, ctx)
 	inner.Body = &countedBody{ReadCloser: http.MaxBytesReader(w, inner.Body, g.limits.Body), tooLarge: func() {
@@ -192,16 +193,18 @@ func withoutCredentials(r *http.Request, ctx context.Context) *http.Request {
 }
 
 // recheckEvery is how long a stream may outlive its credential: one that has
-// expired or was taken out of its file ends requests that are still running then.
+// expired, was taken out of its file or was given other rights ends requests that are
+// still running then.
 const recheckEvery = 30 * time.Second
 
 // ErrCredential is the cause of a request's context when its credential stopped
 // counting while the request ran.
-var ErrCredential = errors.New("the credential of this request has expired or was withdrawn")
+var ErrCredential = errors.New("the credential of this request has expired, was withdrawn or has other rights now")
 
 // recheck asks again from time to time, as long as the request lasts, whether its
-// token still is the principal's. That it cannot be decided changes nothing.
-func (g *Guard) recheck(ctx context.Context, id, token string) (context.Context, context.CancelFunc) {
+// token still is the principal's, with the same rights. That it cannot be decided
+// changes nothing.
+func (g *Guard) recheck(ctx context.Context, was *Principal, token string) (context.Context, context.CancelFunc) {
 	if token == "" {
 		return ctx, func() {}
 	}
@@ -219,7 +222,7 @@ func (g *Guard) recheck(ctx context.Context, id, token string) (context.Context,
 		}
 		p, err := g.ask(ctx, token)
 		_, refused := errors.AsType[*Refusal](err)
-		if refused || errors.Is(err, ErrUnknown) || err == nil && p.ID != id {
+		if refused || errors.Is(err, ErrUnknown) || err == nil && (p.ID != was.ID || !reflect.DeepEqual(p.Grants, was.Grants)) {
 			cancel(ErrCredential)
 			return
 		}

@@ -2,13 +2,16 @@ package guard_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -120,42 +123,89 @@ func TestLimitsOfAPrincipal(t *testing.T) {
 	}
 }
 
+// Of each reason the log has a line at once, and then one in a while that says how
+// many there were, however many come.
 func TestLogIsBounded(t *testing.T) {
-	p := serve(t, guard.Options{Auth: []guard.Authenticator{tokens{}}, Limits: guard.Limits{FailuresBurst: 10_000}}, echo)
-	for range 300 {
-		p.do(t, "POST", "/"+strings.Repeat("x", 500), "Authorization: Bearer "+canary)
-	}
-	if n := strings.Count(p.log.String(), "\n"); n < 50 || n > 100 {
-		t.Errorf("300 refusals made %d lines", n)
-	}
-	if len(p.log.String()) > 100*400 {
-		t.Errorf("lines are long: %.600s", p.log)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		g, err := guard.New(guard.Options{
+			Auth: []guard.Authenticator{tokens{}}, Hosts: []string{"example.com"}, Limits: guard.Limits{FailuresBurst: 10_000},
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		handler := g.Wrap(http.HandlerFunc(echo))
+		flood := func(n int) {
+			for range n {
+				handler.ServeHTTP(writer{}, request(t, "Bearer "+canary))
+				r := request(t, "")
+				r.Host, r.URL.Path = strings.Repeat("h", 5000), "/"+strings.Repeat("x", 5000)
+				handler.ServeHTTP(writer{}, r)
+			}
+		}
+		for _, step := range []struct {
+			n    int
+			want []string
+		}{
+			{300, []string{"level=INFO", "reason=unknown_token", "reason=host"}},
+			{1000, nil},
+			{1, []string{"reason=unknown_token", "reason=host", "refusedBefore=1299"}},
+		} {
+			log.Reset()
+			flood(step.n)
+			if len(step.want) > 0 && strings.Count(log.String(), "\n") != 2 || len(step.want) == 0 && log.Len() > 0 {
+				t.Errorf("%d refusals for each of two reasons: %s", step.n, log.String())
+			}
+			for _, want := range step.want {
+				if !strings.Contains(log.String(), want) {
+					t.Errorf("no %s: %s", want, log.String())
+				}
+			}
+			if log.Len() > 1000 || strings.Contains(log.String(), canary) {
+				t.Errorf("what strangers wrote: %s", log.String())
+			}
+			if step.want == nil {
+				time.Sleep(10 * time.Second)
+			}
+		}
+	})
 }
 
 // withdrawn is an authenticator of one token that stops counting.
 type withdrawn struct {
-	mu  sync.Mutex
-	err error
+	mu    sync.Mutex
+	err   error
+	other *guard.Principal // whose it is by then
 }
 
 func (w *withdrawn) Authenticate(context.Context, string) (*guard.Principal, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.other != nil {
+		return w.other, nil
+	}
 	return owner("a").p, w.err
 }
 
 // A stream ends when its credential stops counting, and not because nobody can say
 // whether it does.
 func TestStreamsEndWithTheirCredential(t *testing.T) {
+	same, less := *owner("a").p, *owner("a").p
+	same.Grants = slices.Clone(same.Grants) // as a file that is read again has them
+	less.Grants = []guard.Grant{{Servers: []string{"docs"}}}
 	for _, test := range []struct {
-		err  error
-		ends bool
+		err   error
+		other *guard.Principal
+		ends  bool
 	}{
-		{nil, false},
-		{errors.New("the issuer cannot be reached"), false},
-		{guard.ErrUnknown, true},
-		{fmt.Errorf("wrapped: %w", &guard.Refusal{Reason: guard.Expired}), true},
+		{nil, nil, false},
+		{nil, &same, false},
+		{nil, &less, true},
+		{nil, owner("b").p, true},
+		{errors.New("the issuer cannot be reached"), nil, false},
+		{guard.ErrUnknown, nil, true},
+		{fmt.Errorf("wrapped: %w", &guard.Refusal{Reason: guard.Expired}), nil, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			auth := &withdrawn{}
@@ -170,7 +220,7 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 					t.Error("the stream ended before its credential")
 				}
 				auth.mu.Lock()
-				auth.err = test.err
+				auth.err, auth.other = test.err, test.other
 				auth.mu.Unlock()
 				select {
 				case <-r.Context().Done():

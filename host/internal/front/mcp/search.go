@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/tidwall/gjson"
 
@@ -20,16 +21,26 @@ const maxHits = 50
 
 // search is tool_search.
 func (f *Front) search(ctx context.Context, r *protocol.Incoming, arguments json.RawMessage) (json.RawMessage, error) {
-	query, limit := gjson.GetBytes(arguments, "query"), gjson.GetBytes(arguments, "limit")
+	query := gjson.GetBytes(arguments, "query")
 	if query.Type != gjson.String {
 		return toolError("tool_search", "invalid-arguments", "query is missing: say in a few words what the tool should do"), nil
 	}
+	limit, ok := hitLimit(gjson.GetBytes(arguments, "limit"))
+	if !ok {
+		return toolError("tool_search", "invalid-arguments", fmt.Sprintf("limit is a whole number from 1 on; more than %d tools never come at once", maxHits)), nil
+	}
 	f.host.Settled(ctx)
+	f.indexAll(f.host.Servers())
 	servers := f.servers(r.Caller)
-	tools := f.indexAll(servers)
+	tools := map[string]Tool{}
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			tools[t.FullName()] = t
+		}
+	}
 	hits, total := f.index.Search(query.String(), search.Options{
 		Server: gjson.GetBytes(arguments, "server").String(),
-		Limit:  min(int(limit.Int()), maxHits),
+		Limit:  limit,
 		Keep: func(server, tool string) bool {
 			t, ok := tools[server+"/"+tool]
 			return ok && t.Exposure.Searchable(exposure.Model)
@@ -58,6 +69,18 @@ func (f *Front) search(ctx context.Context, r *protocol.Incoming, arguments json
 	return append(out, '}'), nil
 }
 
+// hitLimit reads limit: 0 when none is given, and never more than maxHits. What
+// cannot be a number of tools is not ok.
+func hitLimit(limit gjson.Result) (n int, ok bool) {
+	switch {
+	case !limit.Exists() || limit.Type == gjson.Null:
+		return 0, true
+	case limit.Type != gjson.Number || limit.Num < 1 || limit.Num != math.Trunc(limit.Num):
+		return 0, false
+	}
+	return int(min(limit.Num, maxHits)), true
+}
+
 func hitJSON(t Tool, score float64) []byte {
 	var o rawjson.Object
 	o.String("name", t.FullName())
@@ -71,17 +94,12 @@ func hitJSON(t Tool, score float64) []byte {
 	return o.Bytes()
 }
 
-// indexAll brings the index up to date with the servers' lists and returns their
-// tools by canonical name.
-func (f *Front) indexAll(servers []Server) map[string]Tool {
+// indexAll brings the index up to date with the lists of all servers. There is one
+// index, whatever part of them who searches may know of: to make it anew for each
+// principal would take from one search what another one is about to look for.
+func (f *Front) indexAll(servers []Server) {
 	f.indexing.Lock()
 	defer f.indexing.Unlock()
-	tools := map[string]Tool{}
-	for _, s := range servers {
-		for _, t := range s.Tools {
-			tools[t.FullName()] = t
-		}
-	}
 	seen := map[string]bool{}
 	for _, s := range servers {
 		seen[s.Name] = true
@@ -103,7 +121,6 @@ func (f *Front) indexAll(servers []Server) map[string]Tool {
 			delete(f.indexed, n)
 		}
 	}
-	return tools
 }
 
 // isIndexed says whether the index has these very tools of the server.
