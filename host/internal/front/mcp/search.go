@@ -31,13 +31,8 @@ func (f *Front) search(ctx context.Context, r *protocol.Incoming, arguments json
 	}
 	f.host.Settled(ctx)
 	f.indexAll(f.host.Servers())
-	servers := f.servers(r.Caller)
-	tools := map[string]Tool{}
-	for _, s := range servers {
-		for _, t := range s.Tools {
-			tools[t.FullName()] = t
-		}
-	}
+	seen := f.outlook(r.Caller)
+	servers, tools := seen.servers, seen.tools
 	hits, total := f.index.Search(query.String(), search.Options{
 		Server: gjson.GetBytes(arguments, "server").String(),
 		Limit:  limit,
