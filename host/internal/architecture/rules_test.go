@@ -103,12 +103,14 @@ var allowed = map[string]map[string]string{
 	},
 	"host/internal/cli": {
 		"host":                       "the CLI is a face of the public API",
+		"host/internal/clientedit":   "connect puts collet into the files of other clients",
 		"host/internal/clientfile":   "config import reads the files of other clients",
 		"host/internal/configedit":   "config import adds to mcp.toml",
 		"host/internal/cli/argument": "key=value becomes JSON arguments",
 		"host/internal/cli/content":  "results are printed as text",
 		"host/internal/rawjson":      "the --json envelope",
 		"host/internal/results":      "results read takes lines as the tool does",
+		"host/internal/rewrite":      "connect replaces a client's file, and keeps the old one",
 		"host/internal/cli/terminal": "colour, width and the spinner",
 		"host/internal/config":       "config show and config schema print what the loader knows",
 		"host/internal/layer":        "where configuration is looked for, and what trust is about",
@@ -129,6 +131,12 @@ var allowed = map[string]map[string]string{
 		"host/internal/exposure": "exposure words and patterns are parsed as they are read",
 		"host/internal/name":     "the grammar of server names, and the nearest valid key",
 	},
+	"host/internal/clientedit": {
+		"host/internal/clientfile": "what is in a file, and whether a change is read back",
+		"host/internal/config":     "where the statements of TOML stand",
+		"host/internal/rawjson":    "keys and strings of JSON are written in one place",
+		"host/internal/rawtoml":    "keys and strings of TOML, too",
+	},
 	"host/internal/clientfile": {
 		"host/internal/config": "TOML is read in one place",
 	},
@@ -137,6 +145,8 @@ var allowed = map[string]map[string]string{
 		"host/internal/config":     "what is there already, and whether an addition would be read back",
 		"host/internal/exposure":   "tools that a client did not have are hidden",
 		"host/internal/name":       "the grammar of server names",
+		"host/internal/rawtoml":    "it writes keys and strings",
+		"host/internal/rewrite":    "a file is replaced at once",
 	},
 	"host/internal/exposure": {
 		"host/internal/name": "patterns match names",
@@ -189,6 +199,8 @@ var allowed = map[string]map[string]string{
 		"sdk/launch":         "describing means running it",
 	},
 	"host/internal/rawjson": {},
+	"host/internal/rawtoml": {},
+	"host/internal/rewrite": {},
 	"host/internal/reload":  {},
 	"host/internal/results": {
 		"host/internal/lockfile": "processes make room one at a time",

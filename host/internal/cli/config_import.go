@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/adrg/xdg"
@@ -154,6 +155,13 @@ func readSources(opts *configImportOptions) (sources []*clientfile.File, broken 
 		for _, n := range file.Notes {
 			opts.Streams.Note("collet: %s: %s", file.Path, n)
 		}
+		file.Servers = slices.DeleteFunc(file.Servers, func(s clientfile.Server) bool {
+			own := s.IsCollet() // collet would start collet, which would start collet
+			if own {
+				opts.Streams.Note("collet: %s: left out: it is collet itself", s.Name)
+			}
+			return own
+		})
 		sources = append(sources, file)
 		return true
 	}

@@ -73,6 +73,9 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PLUGINS", plugins)
+			if path, err := exec.LookPath("collet"); err == nil {
+				env.Setenv("COLLET", path)
+			}
 			for _, kind := range []string{"CONFIG", "STATE", "CACHE", "DATA"} {
 				env.Setenv("XDG_"+kind+"_HOME", filepath.Join(env.WorkDir, ".xdg", kind))
 			}

@@ -9,6 +9,7 @@
 package clientfile
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -65,6 +66,12 @@ type Server struct {
 	Notes []string // what was changed or left out, for a person
 }
 
+// IsCollet says whether the server is a collet that the client starts.
+func (s *Server) IsCollet() bool {
+	base := strings.ToLower(s.Command[strings.LastIndexAny(s.Command, `/\`)+1:])
+	return strings.TrimSuffix(base, ".exe") == "collet" && slices.Contains(s.Args, "serve")
+}
+
 // Pair is a name with its value.
 type Pair struct{ Key, Value string }
 
@@ -97,20 +104,22 @@ func Read(path string, data []byte, client string, around Surroundings) (*File, 
 	return r.File, nil
 }
 
-// parse is a file as JSON: comments and commas after the last element are
-// accepted everywhere, for half of the clients allow them and none gives them
-// another meaning.
-func parse(path string, data []byte) (object, error) {
+// JSON is what a file says as plain JSON. Comments and commas after the last
+// element are accepted everywhere, for half of the clients allow them and none
+// gives them another meaning; a file that is called .toml is TOML.
+func JSON(path string, data []byte) (json.RawMessage, error) {
 	if len(data) > MaxFile {
-		return object{}, fmt.Errorf("is larger than %d MiB", MaxFile>>20)
+		return nil, fmt.Errorf("is larger than %d MiB", MaxFile>>20)
 	}
-	var raw []byte
-	var err error
 	if strings.EqualFold(filepath.Ext(path), ".toml") {
-		raw, err = config.JSON(data)
-	} else {
-		raw, err = strictJSON(data)
+		return config.JSON(data)
 	}
+	return strictJSON(data)
+}
+
+// parse is a file as an object.
+func parse(path string, data []byte) (object, error) {
+	raw, err := JSON(path, data)
 	if err != nil {
 		return object{}, err
 	}

@@ -119,3 +119,22 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestIsCollet(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		args    []string
+		want    bool
+	}{
+		{"/opt/bin/collet", []string{"serve"}, true},
+		{`C:\Program Files\Collet.EXE`, []string{"--config", "x", "serve"}, true},
+		{"collet", []string{"tools"}, false},
+		{"/opt/collet/other", []string{"serve"}, false},
+		{"", []string{"serve"}, false},
+	} {
+		s := Server{Command: c.command, Args: c.args}
+		if got := s.IsCollet(); got != c.want {
+			t.Errorf("%q %v: %v", c.command, c.args, got)
+		}
+	}
+}

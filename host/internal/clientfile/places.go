@@ -7,6 +7,9 @@ type Place struct {
 	Client  string // its name
 	Path    string
 	Project bool // of the project in the working directory, not the user's own
+	// Preferred is a place that the client reads instead of its others, on systems
+	// where its directory is there.
+	Preferred bool
 }
 
 // Places are the files that the clients have on this system, whether they are
@@ -35,6 +38,9 @@ func Places(around Surroundings, getenv func(string) string) (places []Place) {
 	dotConfig := or("XDG_CONFIG_HOME", below(".config"))
 
 	user("claude-desktop", apps, "Claude", "claude_desktop_config.json")
+	if dir := packagedDir(home, or); dir != "" {
+		places = append(places, Place{Client: "claude-desktop", Path: filepath.Join(dir, "Claude", "claude_desktop_config.json"), Preferred: true})
+	}
 	user("claude-code", or("CLAUDE_CONFIG_DIR", home), ".claude.json")
 	for _, edition := range []string{"Code", "Code - Insiders", "VSCodium"} {
 		user("vscode", apps, edition, "User", "mcp.json")
@@ -62,7 +68,8 @@ func Places(around Surroundings, getenv func(string) string) (places []Place) {
 		{Client: "opencode", Path: "opencode.jsonc"},
 		{Client: "zed", Path: ".zed/settings.json"},
 	} {
-		places = append(places, Place{p.Client, filepath.Join(around.WorkDir, filepath.FromSlash(p.Path)), true})
+		p.Path, p.Project = filepath.Join(around.WorkDir, filepath.FromSlash(p.Path)), true
+		places = append(places, p)
 	}
 	return places
 }

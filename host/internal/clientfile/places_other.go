@@ -19,3 +19,6 @@ func zedDir(dotConfig, _ string) string {
 	}
 	return filepath.Join(dotConfig, "zed")
 }
+
+// packagedDir is for Windows alone.
+func packagedDir(string, func(variable, unset string) string) string { return "" }

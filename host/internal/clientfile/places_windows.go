@@ -17,3 +17,17 @@ func zedDir(_, apps string) string {
 	}
 	return filepath.Join(apps, "Zed")
 }
+
+// packagedDir is where Windows keeps what Claude Desktop writes to %APPDATA% when
+// it was installed as an MSIX package, as its installer has done since 2026. The
+// package's family name ends in a hash of its publisher, which does not change.
+func packagedDir(home string, or func(variable, unset string) string) string {
+	local := or("LOCALAPPDATA", "")
+	if local == "" && home != "" {
+		local = filepath.Join(home, "AppData", "Local")
+	}
+	if local == "" {
+		return ""
+	}
+	return filepath.Join(local, "Packages", "Claude_pzs8sxrjxfjjc", "LocalCache", "Roaming")
+}

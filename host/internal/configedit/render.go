@@ -9,6 +9,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/clientfile"
 	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/rawtoml"
 )
 
 // render is a server's entry in an mcp.toml. unsaid is the exposure of tools that
@@ -21,7 +22,7 @@ func render(as string, s clientfile.Server, from *clientfile.File, unsaid exposu
 	}
 	text := func(key, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%s = %s\n", key, quote(value))
+			fmt.Fprintf(&b, "%s = %s\n", key, rawtoml.Quote(value))
 		}
 	}
 	text("description", s.Description)
@@ -29,7 +30,7 @@ func render(as string, s clientfile.Server, from *clientfile.File, unsaid exposu
 	if len(s.Args) > 0 {
 		args := make([]string, len(s.Args))
 		for i, a := range s.Args {
-			args[i] = quote(a)
+			args[i] = rawtoml.Quote(a)
 		}
 		fmt.Fprintf(&b, "args = [%s]\n", strings.Join(args, ", "))
 	}
@@ -47,7 +48,7 @@ func render(as string, s clientfile.Server, from *clientfile.File, unsaid exposu
 		}
 		fmt.Fprintf(&b, "[servers.%s.%s]\n", as, key)
 		for _, p := range pairs {
-			fmt.Fprintf(&b, "%s = %s\n", bareKey(p.Key), quote(p.Value))
+			fmt.Fprintf(&b, "%s = %s\n", rawtoml.Key(p.Key), rawtoml.Quote(p.Value))
 		}
 	}
 	table("env", s.Env)
@@ -85,49 +86,6 @@ func duration(d time.Duration) string {
 		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
-}
-
-// bareKey is a key, in quotes when TOML wants them.
-func bareKey(key string) string {
-	if key != "" && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" {
-		return key
-	}
-	return basic(key)
-}
-
-// quote is a TOML string on one line: a literal one where that spares escapes, as
-// in the paths of Windows.
-func quote(value string) string {
-	plain := func(r rune) bool { return r >= ' ' && r != 0x7f && r != '\'' && r != utf8.RuneError }
-	if strings.ContainsAny(value, `\"`) && strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0 {
-		return "'" + value + "'"
-	}
-	return basic(value)
-}
-
-// basic is a TOML basic string (TOML 1.0, "String").
-func basic(value string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range value {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r) // a byte that is no UTF-8 becomes U+FFFD
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
 
 // comment is text as a comment can hold it.
