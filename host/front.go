@@ -32,11 +32,12 @@ type Front struct {
 }
 
 // Front opens the host's MCP face and begins to start the servers, so that they
-// are there when a client asks. Nothing is served until one of its methods is
-// called.
+// are there when a client asks. What they offered an earlier host stands for them
+// until then. Nothing is served until one of its methods is called.
 func (h *Host) Front() *Front {
 	h.asks.Store(true)
 	ctx, cancel := context.WithCancel(context.Background())
+	h.hub.Recall(ctx)
 	f := &Front{host: h, cancel: cancel, began: time.Now(), news: make(chan struct{}, 1), settled: make(chan struct{})}
 	f.face = front.New(view{f})
 	f.wire = mcp.NewServer(f.face, mcp.ServerOptions{
@@ -102,6 +103,7 @@ func (f *Front) Close(ctx context.Context) error {
 // start brings every server up that has not listed its tools yet. Servers start
 // side by side and one that does not come up delays nobody but itself.
 func (f *Front) start(ctx context.Context) {
+	f.host.hub.Recall(ctx) // of those that a change of the configuration has brought
 	f.host.hub.Ready(ctx, f.host.hub.Names(), false)
 }
 
@@ -154,18 +156,21 @@ func (f *Front) announce(ctx context.Context) {
 type view struct{ *Front }
 
 // Settled implements front.Host.
-func (v view) Settled(ctx context.Context) {
-	select {
-	case <-v.settled:
-		return
-	default:
-	}
-	timer := time.NewTimer(time.Until(v.began.Add(v.host.hub.Config().Host.ConnectWait)))
-	defer timer.Stop()
-	select {
-	case <-v.settled:
-	case <-timer.C:
-	case <-ctx.Done():
+func (v view) Settled(ctx context.Context, concerns func(server string) bool) {
+	h := v.host.hub
+	limit := h.Config().Host.ConnectWait
+	for _, n := range h.Names() {
+		s := h.Server(n)
+		if s == nil || !concerns(n) {
+			continue
+		}
+		until := s.Since().Add(limit)
+		if s.Since().Before(v.began) {
+			until = v.began.Add(limit)
+		}
+		wait, cancel := context.WithDeadline(ctx, until)
+		s.Settle(wait)
+		cancel()
 	}
 }
 

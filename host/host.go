@@ -21,6 +21,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/plugins"
 	"github.com/collet-dev/collet/host/internal/results"
 	"github.com/collet-dev/collet/host/internal/server"
+	"github.com/collet-dev/collet/host/internal/snapshot"
 )
 
 // closeWait bounds Close. Each stop has shorter steps of its own that end in a
@@ -70,6 +71,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		Resolver:  h.values,
 		Environ:   opt.Environ,
 		LogDir:    filepath.Join(opt.StateDir, "logs"),
+		Snapshots: &snapshot.Store{Dir: filepath.Join(opt.StateDir, "snapshots")},
 		Log:       opt.Log,
 		Version:   opt.Version,
 		Asks:      h.asks.Load,

@@ -81,6 +81,21 @@ func New(server string, o Offer) *Tool {
 	return t
 }
 
+// Offer is what New makes an equal tool of.
+func (t *Tool) Offer() Offer {
+	o := Offer{Name: t.Name, Definition: t.Definition, AsksConsent: t.AsksConsent}
+	if t.Word.ReadOnly {
+		o.ReadOnly = &t.Word.ReadOnly
+	}
+	if t.Word.Idempotent {
+		o.Idempotent = &t.Word.Idempotent
+	}
+	if raw(gjson.GetBytes(t.Definition, "outputSchema")) == nil {
+		o.OutputSchema = t.OutputSchema
+	}
+	return o
+}
+
 // Input is the compiled input schema. A tool without one takes anything.
 func (t *Tool) Input() *schema.Schema { return t.input() }
 

@@ -116,7 +116,10 @@ const maxQuoted = 120
 
 // withdrawn says what became of a tool, and what it was.
 func withdrawn(w server.Withdrawal, instead string) string {
-	text := "the server withdrew it at " + w.At.Format(time.TimeOnly)
+	text := "the server has it no more"
+	if !w.At.IsZero() {
+		text = "the server withdrew it at " + w.At.Format(time.TimeOnly)
+	}
 	if was, _, _ := strings.Cut(cmp.Or(strings.TrimSpace(w.Tool.Description), w.Tool.Title), "\n"); was != "" {
 		if r := []rune(was); len(r) > maxQuoted {
 			was = string(r[:maxQuoted]) + "..."
@@ -203,6 +206,16 @@ func (h *Hub) Ready(ctx context.Context, names []string, refresh bool) map[strin
 	}
 	wg.Wait()
 	return fails
+}
+
+// Recall has all servers that have not been asked yet take over what they offered
+// an earlier host. It starts none.
+func (h *Hub) Recall(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, s := range h.now.Load().servers {
+		wg.Go(func() { s.Recall(ctx) })
+	}
+	wg.Wait()
 }
 
 // Close stops all servers side by side, so that one that will not stop delays no

@@ -35,6 +35,7 @@ type Describer struct {
 // told is what a file said.
 type told struct {
 	by   identity
+	sum  string
 	desc *describe.Description // never changed
 }
 
@@ -60,8 +61,8 @@ func (d *Describer) Describe(ctx context.Context, path string, env []string) (*d
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
-	if desc := d.remembered(before); desc != nil {
-		return desc, nil
+	if last, ok := d.remembered(before); ok {
+		return last.desc, nil
 	}
 	sum, ok := c.sum(before)
 	if !ok {
@@ -84,21 +85,45 @@ func (d *Describer) Describe(ctx context.Context, path string, env []string) (*d
 		if !ok {
 			c.keepSum(before, sum)
 		}
-		d.remember(before, desc)
+		d.remember(before, sum, desc)
 	}
 	return desc, nil
 }
 
-func (d *Describer) remembered(file identity) *describe.Description {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if t := d.last[file.Path]; t.by == file {
-		return t.desc
+// Sum returns the SHA-256 of the binary at path, in hex, and reads the binary only
+// when it may not be the one whose sum is known. It runs nothing.
+func (d *Describer) Sum(path string) (string, error) {
+	file, err := identify(path)
+	if err != nil {
+		return "", err
 	}
-	return nil
+	if last, ok := d.remembered(file); ok {
+		return last.sum, nil
+	}
+	if d.CacheDir == "" {
+		return hash(path)
+	}
+	c := cache{filepath.Join(d.CacheDir, "describe")}
+	sum, ok := c.sum(file)
+	if !ok {
+		if sum, err = hash(path); err != nil {
+			return "", err
+		}
+		if after, err := identify(path); err == nil && after == file {
+			c.keepSum(file, sum)
+		}
+	}
+	return sum, nil
 }
 
-func (d *Describer) remember(file identity, desc *describe.Description) {
+func (d *Describer) remembered(file identity) (told, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.last[file.Path]
+	return t, t.desc != nil && t.by == file
+}
+
+func (d *Describer) remember(file identity, sum string, desc *describe.Description) {
 	if !file.settled() {
 		return
 	}
@@ -107,7 +132,7 @@ func (d *Describer) remember(file identity, desc *describe.Description) {
 	if d.last == nil {
 		d.last = map[string]told{}
 	}
-	d.last[file.Path] = told{file, desc}
+	d.last[file.Path] = told{file, sum, desc}
 }
 
 func (d *Describer) turn(path string) chan struct{} {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/collet-dev/collet/host/internal/statedir"
 )
 
 const (
@@ -70,7 +72,7 @@ func list(root *os.Root) ([]entry, error) {
 // Sweep removes what has expired. No directory is nothing to do. Put does the
 // same, so that it is only needed where nothing is put any more.
 func (s *Store) Sweep() error {
-	root, err := s.open(false)
+	root, err := statedir.Open(s.Dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
+	"github.com/collet-dev/collet/host/internal/statedir"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -60,7 +61,7 @@ func (s *Store) Put(ctx context.Context, owner, tool string, raw []byte) (handle
 }
 
 func (s *Store) put(ctx context.Context, owner, tool string, raw []byte) (handle string, err error) {
-	root, err := s.open(true)
+	root, err := statedir.Open(s.Dir, true)
 	if err != nil {
 		return "", err
 	}
@@ -92,31 +93,6 @@ func (s *Store) put(ctx context.Context, owner, tool string, raw []byte) (handle
 	return handle, root.Rename(name.part(), name.whole())
 }
 
-// open opens the directory. With create, it is made when it is missing.
-func (s *Store) open(create bool) (*os.Root, error) {
-	if !filepath.IsAbs(s.Dir) {
-		return nil, errors.New("the directory has no absolute path; is there a home directory?")
-	}
-	if create {
-		if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-			return nil, err
-		}
-	}
-	root, err := os.OpenRoot(s.Dir)
-	if err != nil {
-		return nil, err
-	}
-	info, err := root.Stat(".")
-	if err == nil {
-		err = private(info)
-	}
-	if err != nil {
-		root.Close()
-		return nil, err
-	}
-	return root, nil
-}
-
 // notFound is the one answer for every handle that is none, so that nobody learns
 // whether somebody else has it.
 func notFound() error {
@@ -134,7 +110,7 @@ func (s *Store) find(owner *string, handle string) (*os.File, error) {
 	if !isHandle(handle) {
 		return nil, notFound()
 	}
-	root, err := s.open(false)
+	root, err := statedir.Open(s.Dir, false)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, notFound()

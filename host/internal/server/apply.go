@@ -2,8 +2,8 @@ package server
 
 import (
 	"bytes"
-	"maps"
-	"slices"
+	"encoding/json"
+	"time"
 
 	"github.com/collet-dev/collet/host/internal/config"
 )
@@ -38,7 +38,8 @@ func (s *Server) Apply(set *config.Server) {
 	if r != nil {
 		s.retireLocked(r, "its settings changed")
 	}
-	s.listed, s.introduced = false, nil
+	s.listed, s.recalled, s.introduced = false, false, nil
+	s.since = time.Now()
 	s.own.Store(0)
 	s.onLocked(renewed, nil)
 	switch st := s.start; {
@@ -54,10 +55,28 @@ func (s *Server) Apply(set *config.Server) {
 
 // sameProcess reports whether a process started under one entry can serve the
 // other.
-func sameProcess(a, b *config.Server) bool {
-	return PluginName(a) == PluginName(b) && home(a) == home(b) &&
-		a.Command == b.Command && slices.Equal(a.Args, b.Args) && a.Cwd == b.Cwd &&
-		maps.Equal(a.Env, b.Env) && a.InheritEnv.All == b.InheritEnv.All && slices.Equal(a.InheritEnv.Names, b.InheritEnv.Names) &&
-		a.URL == b.URL && maps.Equal(a.Headers, b.Headers) && a.CAFile == b.CAFile &&
-		bytes.Equal(a.OAuth, b.OAuth) && bytes.Equal(a.Config, b.Config)
+func sameProcess(a, b *config.Server) bool { return bytes.Equal(reach(a), reach(b)) }
+
+// reach is all of an entry that its process is started with, as written: equal
+// for entries of which one's process can serve the other. It may hold secrets.
+func reach(set *config.Server) []byte {
+	raw, err := json.Marshal(struct {
+		Plugin, Home, Command string
+		Args                  []string `json:",omitempty"` // none said and none is the same
+		Cwd                   string
+		Env                   map[string]string `json:",omitempty"`
+		InheritAll            bool
+		Inherit               []string `json:",omitempty"`
+		URL                   string
+		Headers               map[string]string `json:",omitempty"`
+		CAFile, OAuth, Config string
+	}{
+		PluginName(set), home(set), set.Command, set.Args, set.Cwd, set.Env,
+		set.InheritEnv.All, set.InheritEnv.Names, set.URL, set.Headers,
+		set.CAFile, string(set.OAuth), string(set.Config),
+	})
+	if err != nil {
+		panic(err) // there are only texts in it
+	}
+	return raw
 }

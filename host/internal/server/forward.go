@@ -83,10 +83,13 @@ type Introduction struct {
 	Capabilities    json.RawMessage // nil when it gave none
 	Instructions    string
 	Methods         []string // that can be passed on to it
+
+	raw []byte // what all but Methods was read from
 }
 
 // Introduction is what the upstream last said of itself under the server's
-// present settings, also while it is down; nil before it said anything. The
+// present settings, also while it is down, and also to an earlier host when that was
+// recalled; nil before it said anything. The
 // caller does not change it.
 func (s *Server) Introduction() *Introduction {
 	s.mu.Lock()
@@ -98,11 +101,17 @@ func (r *run) introduction() *Introduction {
 	r.mu.Lock()
 	raw := r.info
 	r.mu.Unlock()
+	return introduction(raw, r.forwards())
+}
+
+// introduction reads an adapter's server_info.
+func introduction(raw []byte, methods []string) *Introduction {
 	info := gjson.ParseBytes(raw)
 	in := &Introduction{
 		ProtocolVersion: info.Get("protocolVersion").String(),
 		Instructions:    info.Get("instructions").String(),
-		Methods:         r.forwards(),
+		Methods:         methods,
+		raw:             raw,
 	}
 	if v := info.Get("serverInfo"); v.IsObject() {
 		in.Info = json.RawMessage(v.Raw)

@@ -28,7 +28,7 @@ func (s *Server) relist(ctx context.Context, r *run) *Failure {
 		return fail
 	}
 	s.mu.Lock()
-	changed := s.run == r && s.adoptLocked(tools)
+	changed := s.run == r && s.adoptLocked(r, tools)
 	s.mu.Unlock()
 	if changed && s.env.Listed != nil {
 		s.env.Listed(s.name)
@@ -38,7 +38,7 @@ func (s *Server) relist(ctx context.Context, r *run) *Failure {
 
 // adoptLocked takes over a list and reports whether it differs from the one
 // before. What did not change keeps its compiled schemas.
-func (s *Server) adoptLocked(tools []*catalog.Tool) bool {
+func (s *Server) adoptLocked(r *run, tools []*catalog.Tool) bool {
 	before := make(map[string]*catalog.Tool, len(s.tools))
 	for _, t := range s.tools {
 		before[t.Name] = t
@@ -51,14 +51,18 @@ func (s *Server) adoptLocked(tools []*catalog.Tool) bool {
 		delete(before, t.Name)
 		s.withdrawn.returned(t.Name)
 	}
-	if s.listed { // else other settings have made them go, not the server
-		now := time.Now()
+	if s.listed || s.recalled { // else other settings have made them go, not the server
+		var when time.Time
+		if s.listed {
+			when = time.Now()
+		}
 		for _, t := range before {
-			s.withdrawn.add(t, now)
+			s.withdrawn.add(t, when)
 		}
 	}
 	changed := !s.listed || !slices.Equal(s.tools, tools)
-	s.tools, s.listed = tools, true
+	s.tools, s.listed, s.recalled = tools, true, false
+	s.keepLocked(r)
 	return changed
 }
 

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/collet-dev/collet/host/internal/snapshot"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -45,6 +46,7 @@ type run struct {
 	client adapterpb.AdapterClient
 	desc   *describe.Description
 	log    *log
+	key    *snapshot.Key // of what it says; nil: none of that is kept
 	// debugged: a debugger may hold the process for as long as it likes.
 	debugged bool
 
@@ -182,6 +184,7 @@ func (r *run) introduce() {
 	defer s.mu.Unlock()
 	if s.run == r {
 		s.introduced = in
+		s.keepLocked(r)
 	}
 }
 

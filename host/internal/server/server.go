@@ -18,6 +18,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/plugins"
 	"github.com/collet-dev/collet/host/internal/schema"
+	"github.com/collet-dev/collet/host/internal/snapshot"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -41,6 +42,8 @@ type Surroundings struct {
 
 	// Asks reports whether callers can be asked. Nil: nobody can.
 	Asks func() bool
+	// Snapshots keeps what servers offer between runs. Nil: nothing is kept.
+	Snapshots *snapshot.Store
 	// Schemas compiles the schemas of plugins' settings. Default: one of the server's own.
 	Schemas *schema.Cache
 	// Turn waits until no other server of the host is starting against url, and
@@ -90,6 +93,11 @@ type Server struct {
 	secret secrets // of the entry's values, once they were resolved
 	tools  []*catalog.Tool
 	listed bool // tools is what the server said under these settings, if only in an earlier run
+	// recalled: tools is what another host was told under these settings.
+	recalled bool
+	since    time.Time    // when these settings came
+	unkept   *observation // what is to be kept next
+	keeping  bool         // somebody sees to that
 	// introduced is what the upstream said of itself under these settings, likewise.
 	introduced *Introduction
 	withdrawn  withdrawals
@@ -112,7 +120,7 @@ func New(set *config.Server, env Surroundings) *Server {
 		env.Schemas = new(schema.Cache)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{name: set.Name, env: env, ctx: ctx, cancel: cancel, life: life{state: Idle}, moved: make(chan struct{})}
+	s := &Server{name: set.Name, env: env, ctx: ctx, cancel: cancel, life: life{state: Idle}, moved: make(chan struct{}), since: time.Now()}
 	s.launch = s.launchAdapter
 	s.set.Store(set)
 	s.queue.resize(set.MaxConcurrent)
@@ -151,8 +159,10 @@ func (s *Server) statusLocked() Status {
 	return st
 }
 
-// Tools are the tools the server last listed, in its order, and whether they
-// are those of its present settings, if only of an earlier run.
+// Tools are the tools the server last listed, in its order, and whether it did so
+// to this host and under its present settings, if only in an earlier run. Those that
+// it did not are what there is to show of it until it has been asked: what Recall
+// has found, or what it had under other settings, as long as it is starting.
 func (s *Server) Tools() ([]*catalog.Tool, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,6 +290,11 @@ func (s *Server) onLocked(ev event, why *Failure) {
 		return
 	}
 	s.news = append(s.news, s.statusLocked())
+	s.movedLocked()
+}
+
+// movedLocked wakes those who wait for a change.
+func (s *Server) movedLocked() {
 	close(s.moved)
 	s.moved = make(chan struct{})
 }

@@ -73,12 +73,15 @@ func (s *Server) settleLocked(st *start, r *run, tools []*catalog.Tool, fail *Fa
 	s.start, st.fail = nil, fail
 	var listed bool
 	if fail != nil {
+		if !s.listed && !s.recalled && s.tools != nil {
+			s.tools, listed = nil, true // nothing says that the server has them under these settings
+		}
 		s.onLocked(startFailed, fail)
 	} else {
 		s.run, s.used = r, time.Now()
 		s.introduced = r.introduction()
 		s.own.Store(int64(r.desc.DefaultTimeout))
-		listed = s.adoptLocked(tools)
+		listed = s.adoptLocked(r, tools)
 		s.onLocked(cameUp, nil)
 		s.healthLocked(r)
 		// From here on the run is watched until its process ends.
@@ -130,6 +133,8 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 		}
 		return nil, nil, f
 	}
+	// Before it runs: what is at path may be another file when there is something to keep.
+	key := s.key(set, path)
 	limit := startTimeout(set, desc)
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -166,6 +171,7 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 		return failed(AsFailure(err))
 	}
 	r := newRun(s, proc, proc.Adapter(), desc, log)
+	r.key = key
 	r.debugged = gjson.Get(reattach, s.name).Exists()
 	tools, fail := r.open(ctx, settings.config)
 	if fail != nil {

@@ -13,7 +13,7 @@ const maxWithdrawn = 1000
 // Withdrawal is a tool that its server has listed before, and does no more.
 type Withdrawal struct {
 	Tool *catalog.Tool // as it was
-	At   time.Time     // when the list without it came
+	At   time.Time     // when the list without it came; zero: before, when no host asked
 }
 
 // withdrawals are the tools a server took back while the host ran, by name.

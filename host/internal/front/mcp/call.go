@@ -28,7 +28,7 @@ func (f *Front) callTool(ctx context.Context, r *protocol.Incoming) (json.RawMes
 	}
 	tool, ok := seen.tools[wire]
 	if !ok {
-		f.host.Settled(ctx) // it may be of a server that is still starting
+		f.settled(ctx, r.Caller) // it may be of a server that is still starting
 		seen = f.outlook(r.Caller)
 		if tool, ok = seen.tools[wire]; !ok {
 			return nil, unknownTool(seen.servers, wire)
@@ -46,7 +46,7 @@ func (f *Front) callByBridge(ctx context.Context, r *protocol.Incoming, argument
 	if inner.Exists() && !inner.IsObject() {
 		return toolError("tool_call", "invalid-arguments", "arguments must be an object"), nil
 	}
-	f.host.Settled(ctx)
+	f.settled(ctx, r.Caller)
 	seen := f.outlook(r.Caller)
 	tool, ok := seen.tools[wanted.String()] // by either name: a model may have read it
 	if !ok {

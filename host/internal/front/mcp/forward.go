@@ -26,7 +26,7 @@ var members = map[string]string{
 // listAll merges a list of all servers that have one, in their order. A server
 // that fails to list is left out: it must not take the others with it.
 func (f *Front) listAll(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
-	f.host.Settled(ctx)
+	f.settled(ctx, r.Caller)
 	servers := offering(f.servers(r.Caller), r.Method)
 	lists := make([][][]byte, len(servers))
 	var wg sync.WaitGroup

@@ -29,10 +29,10 @@ type Host interface {
 	// Servers are all enabled servers as they are now, sorted by name: the same slice
 	// again when nothing has changed, and never changed itself.
 	Servers() []Server
-	// Settled waits until the servers that have never listed their tools have, or
-	// have failed to, at most for the configuration's connect_wait since the host
-	// began to start them.
-	Settled(ctx context.Context)
+	// Settled waits until the servers of whose tools nothing is known have listed
+	// them, or have failed to, at most for the configuration's connect_wait since the
+	// host began to start them. It waits only for those that concern the caller.
+	Settled(ctx context.Context, concerns func(server string) bool)
 	// Plain says that names have no prefix (wire_names = "plain").
 	Plain() bool
 	// SamePrincipal says whether two Caller.Principal are the same.
@@ -144,6 +144,11 @@ func (f *Front) Describe(_ context.Context, c *protocol.Caller) protocol.Descrip
 
 // servers are the servers and tools that a caller may know of. They are not changed.
 func (f *Front) servers(c *protocol.Caller) []Server { return f.outlook(c).servers }
+
+// settled waits for the servers that a caller may know of.
+func (f *Front) settled(ctx context.Context, c *protocol.Caller) {
+	f.host.Settled(ctx, func(server string) bool { return f.Concerns(c, server) })
+}
 
 // Handle answers one request.
 func (f *Front) Handle(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {

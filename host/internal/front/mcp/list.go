@@ -17,7 +17,7 @@ import (
 // tools that the configuration calls for. There is one page: a client reads all
 // of them anyway, and a cursor would have to survive a list that changes.
 func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
-	f.host.Settled(ctx)
+	f.settled(ctx, r.Caller)
 	f.given()
 	list := f.outlook(r.Caller).list()
 	if r.Caller.Modern {

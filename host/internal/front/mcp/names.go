@@ -79,7 +79,7 @@ func replaced(text string, value gjson.Result, to func(string) string) []byte {
 // promptOf finds the prompt of a name that the face gave it. Where the name does
 // not say whose it is, the servers are asked.
 func (f *Front) promptOf(ctx context.Context, c *protocol.Caller, wire string) (owned, error) {
-	f.host.Settled(ctx)
+	f.settled(ctx, c)
 	servers := offering(f.servers(c), "prompts/get")
 	plain := f.host.Plain()
 	if plain && len(servers) == 1 {

@@ -27,13 +27,14 @@ func (h inquirer) Servers() []Server {
 	t := &catalog.Tool{Server: "old", Name: "ask", Definition: json.RawMessage(`{"name":"ask"}`)}
 	return []Server{{Name: "old", Tools: []Tool{{Tool: t, Wire: "old__ask", Exposure: exposure.Direct}}}}
 }
+
 func (h inquirer) Owner(any) string { return "" }
 func (h inquirer) ReadResult(string, json.RawMessage) (json.RawMessage, error) {
 	return nil, &failure.Failure{}
 }
-func (h inquirer) Settled(context.Context)     {}
-func (h inquirer) Plain() bool                 { return false }
-func (h inquirer) SamePrincipal(a, b any) bool { return a == b }
+func (h inquirer) Settled(context.Context, func(string) bool) {}
+func (h inquirer) Plain() bool                                { return false }
+func (h inquirer) SamePrincipal(a, b any) bool                { return a == b }
 func (h inquirer) Call(ctx context.Context, req call.Request) (*call.Result, error) {
 	return h.tool(ctx, req)
 }

@@ -29,7 +29,7 @@ func (f *Front) search(ctx context.Context, r *protocol.Incoming, arguments json
 	if !ok {
 		return toolError("tool_search", "invalid-arguments", fmt.Sprintf("limit is a whole number from 1 on; more than %d tools never come at once", maxHits)), nil
 	}
-	f.host.Settled(ctx)
+	f.settled(ctx, r.Caller)
 	f.indexAll(f.host.Servers())
 	seen := f.outlook(r.Caller)
 	servers, tools := seen.servers, seen.tools

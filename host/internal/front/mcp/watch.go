@@ -30,7 +30,7 @@ type watching struct {
 
 // Watch implements protocol.Watcher.
 func (f *Front) Watch(ctx context.Context, c *protocol.Caller, uri string) (release func(), err error) {
-	f.host.Settled(ctx)
+	f.settled(ctx, c)
 	owners, err := f.ownersOf(c, "resources/subscribe", uri)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
-package results
+package statedir
 
 import "io/fs"
 
-// private has nothing to look at: the profile directory that the store is in is
+// private has nothing to look at: the profile directory that the state is in is
 // its owner's by its access list.
 func private(fs.FileInfo) error { return nil }

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"context"
+	"time"
+)
+
+// Since is when the server got its present settings: nothing can have been known
+// of it before, but what is recalled.
+func (s *Server) Since() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.since
+}
+
+// Settle waits, without starting it, until something can be said of the server's
+// tools: they are known or recalled, or it cannot be started.
+func (s *Server) Settle(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.listed && !s.recalled && (s.life.state == Idle || s.life.state == Starting) {
+		moved := s.moved
+		s.mu.Unlock()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
