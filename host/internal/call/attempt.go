@@ -70,18 +70,21 @@ func pause(ctx context.Context, wait time.Duration) bool {
 // try makes one attempt at a call.
 func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left time.Duration) *Failure {
 	var answer *server.Answer
+	ctx, meta := p.beginAttempt(ctx, &w.event, w.attempts, w.req.Meta)
 	fail := use(ctx, w.server, limits, left, func(dl *deadline) (err error) {
 		answer, err = w.server.Do(dl.ctx, &server.Request{
-			Tool: w.tool, Arguments: w.req.Arguments, ID: w.id, Meta: w.req.Meta,
+			Tool: w.tool, Arguments: w.req.Arguments, ID: w.event.ID, Meta: meta,
 			InputResponses: w.req.InputResponses, RequestState: w.req.RequestState,
 			OnProgress: dl.reporting(w.req.OnProgress), OnLog: w.req.OnLog, Ask: dl.asking(w.req.Ask),
 		})
 		return err
 	})
+	p.endAttempt(ctx, answer != nil && answer.IsError, fail)
 	if fail != nil {
 		return fail
 	}
 	w.answer = answer
+	w.event.IsError, w.event.ResultBytes = answer.IsError, len(answer.JSON)
 	return nil
 }
 

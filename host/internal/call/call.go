@@ -30,6 +30,8 @@ type Request struct {
 	Timeout    time.Duration   // one attempt; 0 means the server's own
 	Retry      Retry           // empty means the server's own
 	OnProgress func(Progress)  // called in order while the call runs
+	Parent     string          // the ID of the call that this one is a part of, as its Event has it; empty: of none
+	Session    string          // the client's MCP session, for traces; empty: there is none
 	// OnLog takes the log records that belong to this call, in order. Level is one
 	// of MCP's: debug, info, warning, error. Nil: they are logged as the host's own.
 	OnLog Logger
@@ -120,11 +122,27 @@ func (f *Failure) Error() string {
 // Unwrap returns the plain failure, for errors.As.
 func (f *Failure) Unwrap() error { return &f.Failure }
 
-// Event tells of one call.
+// Event tells of one call, or of one request that Forward passes on. What it says
+// of the end is zero at the start.
 type Event struct {
-	Server, Tool string
+	ID           string // random; the adapter's log lines of the call have it too
+	Parent       string // of the Request
+	Method       string // MCP's: "tools/call", or the one that Forward passes on
+	Server, Tool string // as the request names them, Tool only for tools/call; see Known
 	Caller       exposure.Caller
-	Duration     time.Duration // 0 at the start
-	Class        string        // of the failure; empty when the tool answered
-	Attempts     int
+	Owner        string // whose credential; "local" for none
+	Session      string
+	// Arguments are those of the call, or the params of the request; they may hold
+	// secrets. Not to be changed.
+	Arguments json.RawMessage
+
+	// Known: there is such a tool, and with Forward such a server. Only then Server and
+	// Tool are more than what somebody wrote.
+	Known       bool
+	Duration    time.Duration
+	Class       string // of the failure; empty when there is an answer
+	Delivery    string // of the failure
+	IsError     bool   // the tool ran and says it failed
+	Attempts    int    // 0 when nothing was sent to the adapter
+	ResultBytes int    // of the server's answer, before a budget
 }

@@ -1,10 +1,13 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/results"
 	"github.com/collet-dev/collet/host/internal/server"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -20,6 +23,9 @@ type ForwardRequest struct {
 	OnProgress func(Progress)
 	OnLog      Logger
 	Ask        Asker
+	// Caller, Owner, Parent and Session say on whose behalf, as in a Request.
+	Caller                 exposure.Caller
+	Owner, Parent, Session string
 }
 
 // Forward passes a request on to the upstream of a server, starting it if need be,
@@ -28,17 +34,25 @@ type ForwardRequest struct {
 // first certainly was not sent. The error is always a *Failure without a tool;
 // its class is not-found when the server does not offer the method.
 func (p *Pipeline) Forward(ctx context.Context, req ForwardRequest) (json.RawMessage, error) {
+	ev := &Event{
+		ID: newID(), Parent: req.Parent, Method: req.Method, Server: req.Server,
+		Caller: cmp.Or(req.Caller, exposure.Program), Owner: cmp.Or(req.Owner, results.Local), Session: req.Session, Arguments: req.Params,
+	}
 	begun := time.Now()
-	attempts := 0
-	raw, fail := p.forward(ctx, &req, &attempts)
+	ctx = p.begin(ctx, ev, metaOf(p, req.Params))
+	raw, fail := p.forward(ctx, &req, ev)
+	ev.Duration = time.Since(begun)
 	if fail != nil {
-		fail.Server, fail.Attempts, fail.Duration = req.Server, attempts, time.Since(begun)
+		fail.Server, fail.Attempts, fail.Duration = req.Server, ev.Attempts, ev.Duration
+	}
+	p.end(ctx, ev, fail)
+	if fail != nil {
 		return nil, fail
 	}
 	return raw, nil
 }
 
-func (p *Pipeline) forward(ctx context.Context, req *ForwardRequest, attempts *int) (json.RawMessage, *Failure) {
+func (p *Pipeline) forward(ctx context.Context, req *ForwardRequest, ev *Event) (json.RawMessage, *Failure) {
 	if f := notObject("params", req.Params); f != nil {
 		return nil, f
 	}
@@ -46,26 +60,30 @@ func (p *Pipeline) forward(ctx context.Context, req *ForwardRequest, attempts *i
 	if err != nil {
 		return nil, wrap(err)
 	}
+	ev.Known = true
 	set := s.Settings()
 	limits := limitsOf(s, set, req.Timeout)
 	begun := time.Now()
 	for {
-		*attempts++
+		ev.Attempts++
 		var raw json.RawMessage
+		ctx, params := p.beginForward(ctx, ev, req.Params)
 		fail := use(ctx, s, limits, limits.MaxTimeout-time.Since(begun), func(dl *deadline) (err error) {
 			raw, err = s.Forward(dl.ctx, &server.Passage{
-				Method: req.Method, Params: req.Params, ID: newID(),
+				Method: req.Method, Params: params, ID: ev.ID,
 				OnProgress: dl.reporting(req.OnProgress), OnLog: req.OnLog, Ask: dl.asking(req.Ask),
 			})
 			return err
 		})
+		p.endAttempt(ctx, false, fail)
 		if fail == nil {
+			ev.ResultBytes = len(raw)
 			return raw, nil
 		}
 		if fail.Delivery != failure.NotSent {
 			return nil, fail
 		}
-		wait, again := again(*attempts, fail, Retry(set.Retry), false, limits.MaxTimeout-time.Since(begun))
+		wait, again := again(ev.Attempts, fail, Retry(set.Retry), false, limits.MaxTimeout-time.Since(begun))
 		if !again || !pause(ctx, wait) {
 			return nil, fail
 		}

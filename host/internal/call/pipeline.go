@@ -5,6 +5,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/exposure"
 	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/host/internal/results"
 	"github.com/collet-dev/collet/host/internal/server"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -45,7 +47,9 @@ type Pipeline struct {
 	Server func(name string) (Server, error)
 	// Started and Finished are told of every call. They must not block.
 	Started, Finished func(Event)
-	Log               *slog.Logger
+	// Observer follows calls from inside. Nil: nobody does, and it costs nothing.
+	Observer Observer
+	Log      *slog.Logger
 	// Budget is response_budget as it is now, in bytes: the largest result that a
 	// model gets. Nil is no budget.
 	Budget func() int64
@@ -68,7 +72,7 @@ var steps = [...]func(*Pipeline, context.Context, *work) *Failure{
 // work is one call on its way through the steps.
 type work struct {
 	req      Request
-	id       string
+	event    Event         // what is told of it
 	tool     *catalog.Tool // with the schemas it had when the call began
 	server   Server
 	set      *config.Server // as it was when the call began
@@ -91,29 +95,27 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (*Result, error) {
 	if len(req.Arguments) == 0 {
 		req.Arguments = []byte(`{}`)
 	}
-	w := &work{req: req, id: newID()}
+	w := &work{req: req}
 	sn, tn, _ := name.Split(req.Tool)
-	ev := Event{Server: sn, Tool: tn, Caller: req.Caller}
-	if p.Started != nil {
-		p.Started(ev)
+	w.event = Event{
+		ID: newID(), Parent: req.Parent, Method: callMethod, Server: sn, Tool: tn,
+		Caller: req.Caller, Owner: cmp.Or(req.Owner, results.Local), Session: req.Session, Arguments: req.Arguments,
 	}
 	begun := time.Now()
+	ctx = p.begin(ctx, &w.event, req.Meta)
 	fail := p.run(ctx, w)
-	ev.Duration, ev.Attempts = time.Since(begun), w.attempts
+	w.event.Duration, w.event.Attempts, w.event.Known = time.Since(begun), w.attempts, w.tool != nil
 	if fail != nil {
 		fail.Server, fail.Tool = sn, tn
-		fail.Attempts, fail.Duration, fail.Notices = w.attempts, ev.Duration, w.notices
-		ev.Class = fail.Class.String()
+		fail.Attempts, fail.Duration, fail.Notices = w.attempts, w.event.Duration, w.notices
 	}
-	if p.Finished != nil {
-		p.Finished(ev)
-	}
+	p.end(ctx, &w.event, fail)
 	if fail != nil {
 		return nil, fail
 	}
 	res := &Result{
 		Tool: req.Tool, JSON: w.answer.JSON, IsError: w.answer.IsError,
-		Attempts: w.attempts, Duration: ev.Duration, Notices: w.notices,
+		Attempts: w.attempts, Duration: w.event.Duration, Notices: w.notices,
 	}
 	if in := w.answer.Input; in != nil {
 		res.Input = &InputRequired{Requests: in.Requests, State: in.State}

@@ -12,6 +12,7 @@ func defaultHost() Host {
 		WireNames:      "prefixed",
 		ResponseBudget: 256 << 10,
 		ConnectWait:    10 * time.Second,
+		Telemetry:      Telemetry{Metrics: "off"},
 	}
 }
 
@@ -41,6 +42,8 @@ var hostKeys = []key[Host]{
 				h.PluginDirs = dirs
 			}
 		}},
+	{telemetry, "what is recorded of calls; not in a project's file",
+		`"type":"object","additionalProperties":false,"properties":` + properties(telemetryKeys), "", readTelemetry},
 }
 
 var connectWait = func() key[Host] {
@@ -60,18 +63,26 @@ type said struct {
 // host reads a [host] table over what is known so far; a faulty key changes
 // nothing.
 func (l *loader) host(t *table) {
-	t.only(names(hostKeys)...)
-	h := &l.cfg.Host
-	for _, k := range hostKeys {
-		faults := len(l.cfg.Problems)
-		k.read(t, h)
-		if !t.has(k.name) || len(l.cfg.Problems) > faults {
+	say(t, hostKeys, &l.cfg.Host, &l.cfg.Host, "")
+}
+
+// say reads the keys of a table of h, keeping where each is said under its name
+// behind prefix.
+func say[T any](t *table, keys []key[T], to *T, h *Host, prefix string) {
+	t.only(names(keys)...)
+	for _, k := range keys {
+		faults := len(t.l.cfg.Problems)
+		if !t.has(k.name) {
+			continue
+		}
+		k.read(t, to)
+		if len(t.l.cfg.Problems) > faults {
 			continue
 		}
 		if h.said == nil {
 			h.said = map[string]said{}
 		}
 		at := t.node.key(k.name)
-		h.said[k.name] = said{Place{t.file, at.at().line, t.layer}, t.values[k.name], at}
+		h.said[prefix+k.name] = said{Place{t.file, at.at().line, t.layer}, t.values[k.name], at}
 	}
 }

@@ -57,11 +57,14 @@ func TestSchemaKeys(t *testing.T) {
 	if got := keys("properties.servers.additionalProperties.properties"); !slices.Equal(got, names(serverKeys)) {
 		t.Errorf("servers: %q, want %q", got, names(serverKeys))
 	}
+	if got := keys("properties.host.properties.telemetry.properties"); !slices.Equal(got, names(telemetryKeys)) {
+		t.Errorf("host.telemetry: %q, want %q", got, names(telemetryKeys))
+	}
 	docs, err := os.ReadFile("../../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range append(names(serverKeys), names(hostKeys)...) {
+	for _, k := range slices.Concat(names(serverKeys), names(hostKeys), names(telemetryKeys)) {
 		if !strings.Contains(string(docs), "`"+k+"`") && !strings.Contains(string(docs), k+" = ") {
 			t.Errorf("docs/configuration.md does not tell of %s", k)
 		}
@@ -117,7 +120,7 @@ func TestSchemaTakesExamples(t *testing.T) {
 			t.Errorf("%s: %v", where, problems)
 		}
 		user := Source{File: "user", Layer: User, Data: []byte("[servers.github]\nplugin = \"github\"\n")}
-		if c := Merge([]Source{user, {File: where, Layer: Project, Data: []byte(text)}}); len(c.Problems) > 0 && !strings.Contains(problems(c), "plugin_dirs") {
+		if c := Merge([]Source{user, {File: where, Layer: Project, Data: []byte(text)}}); len(c.Problems) > 0 && !strings.Contains(problems(c), "has no effect in a project's file") {
 			t.Errorf("%s: %s", where, problems(c))
 		}
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Setting is one value that counts, and where it is said.
@@ -46,11 +47,13 @@ func (s Setting) Name() string {
 func (c *Config) Settings() []Setting {
 	var out settings
 	for _, k := range hostKeys {
-		if s, ok := c.Host.said[k.name]; ok {
-			out.add([]string{"host", k.name}, s.value, s.at, s.Place)
-		} else if k.unsaid != "" {
-			out.add([]string{"host", k.name}, json.RawMessage(k.unsaid), nil, Place{})
+		if k.name == telemetry {
+			for _, k := range telemetryKeys {
+				out.host(c.Host.said, k.unsaid, telemetry, k.name)
+			}
+			continue
 		}
+		out.host(c.Host.said, k.unsaid, k.name)
 	}
 	for _, s := range c.Servers {
 		for _, k := range serverKeys {
@@ -61,6 +64,16 @@ func (c *Config) Settings() []Setting {
 }
 
 type settings []Setting
+
+// host adds the key of [host] at path, whose default is unsaid.
+func (out *settings) host(said map[string]said, unsaid string, path ...string) {
+	full := append([]string{"host"}, path...)
+	if s, ok := said[strings.Join(path, ".")]; ok {
+		out.add(full, s.value, s.at, s.Place)
+	} else if unsaid != "" {
+		out.add(full, json.RawMessage(unsaid), nil, Place{})
+	}
+}
 
 func (out *settings) server(s *Server, k key[Server]) {
 	path := []string{"servers", s.Name, k.name}

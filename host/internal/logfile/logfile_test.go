@@ -288,3 +288,50 @@ func TestFollow(t *testing.T) {
 		t.Error("a writer that fails does not end it")
 	}
 }
+
+// A file that somebody removed or moved away is made again: nothing is written where
+// nobody looks.
+func TestFileIsFollowed(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file stays where it is")
+	}
+	path := filepath.Join(t.TempDir(), "s.log")
+	w := mustOpen(t, path)
+	for _, away := range []func() error{
+		func() error { return os.Rename(path, path+".moved") },
+		func() error { return os.Remove(path) },
+	} {
+		_ = w.Line([]byte("before"))
+		if err := away(); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Line([]byte("after")); err != nil {
+			t.Error(err)
+		}
+		if got := read(t, path); got != "after\n" {
+			t.Errorf("the new file is %q", got)
+		}
+	}
+	if got := read(t, path+".moved"); got != "before\n" {
+		t.Errorf("the one that was moved is %q", got)
+	}
+	// Where there can be none the line is lost, and the next one is tried again.
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Line([]byte("lost")); err == nil {
+		t.Error("a line into a directory is not lost")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Line([]byte("kept")); err != nil || read(t, path) != "kept\n" {
+		t.Errorf("%v, %q", err, read(t, path))
+	}
+	if err := w.Close(); err == nil {
+		t.Error("Close does not tell of the lost line")
+	}
+}

@@ -36,73 +36,117 @@ type Writer struct {
 	path string
 
 	mu      sync.Mutex
-	file    *os.File // nil when closed
-	limit   int64    // the size at which to rotate
-	failure error    // of the last write that failed
+	closed  bool
+	file    *os.File    // nil when it could not be opened again
+	is      fs.FileInfo // which file that is
+	size    int64       // the size at which to rotate
+	limit   int64       // the same, but for a rotation that has been put off
+	failure error       // of the last write that failed
+	torn    bool        // a write failed: the file may end in a part of a line
 }
 
 // Open opens the log at path for appending. It makes the file with mode 0600 and
 // missing directories with 0700: servers log what they please, secrets included.
-func Open(path string) (*Writer, error) {
+func Open(path string) (*Writer, error) { return OpenSized(path, MaxSize) }
+
+// OpenSized is Open for a log that is rotated at size bytes.
+func OpenSized(path string, size int64) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory of the log %s: %w", path, err)
 	}
-	file, err := open(path)
+	file, is, err := open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the log: %w", err)
 	}
-	return &Writer{path: path, file: file, limit: MaxSize}, nil
+	return &Writer{path: path, file: file, is: is, size: size, limit: size}, nil
 }
 
-func open(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+func open(path string) (*os.File, fs.FileInfo, error) {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	is, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, is, nil
 }
 
 // Line appends one line; it adds the newline, and writes a space for a newline
-// inside. A log that cannot be written must not stop the server that logs, so there
-// is no error here: Close returns it.
-func (w *Writer) Line(line []byte) {
+// inside. The error says that the line is lost. A log that cannot be written must
+// not stop the server that logs: who has nobody to tell leaves it to Close.
+func (w *Writer) Line(line []byte) error {
 	line = bytes.TrimRight(line, "\r\n")
 	line = line[:min(len(line), maxLine)]
 	whole := append(bytes.ReplaceAll(line, []byte("\n"), []byte(" ")), '\n') // ReplaceAll copies
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.file == nil {
-		return
+	if w.closed {
+		return fs.ErrClosed
 	}
-	if info, err := w.file.Stat(); err == nil && info.Size() >= w.limit {
-		w.rotate(info)
-		if w.file == nil {
-			return
-		}
+	if err := w.ready(); err != nil {
+		w.failure = err
+		return err
 	}
-	if _, err := w.file.Write(whole); err != nil {
+	if w.torn {
+		whole = append([]byte{'\n'}, whole...)
+	}
+	_, err := w.file.Write(whole)
+	if w.torn = err != nil; w.torn {
 		w.failure = err
 	}
+	return err
+}
+
+// ready sees to it that the file at path is the one that is open, and has room. It
+// is another when somebody removed it or moved it away, as a process does that
+// rotates.
+func (w *Writer) ready() error {
+	now, err := os.Stat(w.path)
+	switch {
+	case w.file == nil || err != nil || !os.SameFile(now, w.is):
+		return w.reopen()
+	case now.Size() >= w.limit:
+		return w.rotate(now)
+	}
+	return nil
+}
+
+func (w *Writer) reopen() error {
+	if w.file != nil {
+		w.file.Close() // what was lost with it has been said
+	}
+	w.limit, w.torn = w.size, false
+	var err error
+	w.file, w.is, err = open(w.path)
+	return err
 }
 
 // rotate moves the full file away and opens a new one. When another process has
 // done so already, it opens that process's new file.
-func (w *Writer) rotate(full fs.FileInfo) {
+func (w *Writer) rotate(full fs.FileInfo) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
 	unlock, err := lockfile.Lock(ctx, w.path+".lock")
 	if err != nil {
 		w.postpone(err)
-		return
+		return nil
 	}
 	defer unlock()
 	w.file.Close() // Windows renames no open file
-	w.limit = MaxSize
+	w.file = nil
+	var failed error
 	if now, err := os.Stat(w.path); err == nil && os.SameFile(now, full) {
-		if err := os.Rename(w.path, w.path+".1"); err != nil {
-			w.postpone(err) // on Windows, another process has it open
-		}
+		failed = os.Rename(w.path, w.path+".1")
 	}
-	if w.file, err = open(w.path); err != nil {
-		w.file, w.failure = nil, err
+	err = w.reopen()
+	if failed != nil {
+		w.postpone(failed) // on Windows, another process has it open
 	}
+	return err
 }
 
 // postpone lets the file grow a little before the next attempt, so that a rotation
@@ -110,7 +154,7 @@ func (w *Writer) rotate(full fs.FileInfo) {
 func (w *Writer) postpone(err error) {
 	w.failure = err
 	if info, err := os.Stat(w.path); err == nil {
-		w.limit = max(w.limit, info.Size()) + MaxSize/10
+		w.limit = max(w.limit, info.Size()) + w.size/10
 	}
 }
 
@@ -119,10 +163,10 @@ func (w *Writer) postpone(err error) {
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.file == nil {
-		return w.failure
+	err := w.failure
+	if w.file != nil {
+		err = errors.Join(err, w.file.Close())
 	}
-	err := errors.Join(w.failure, w.file.Close())
-	w.file, w.failure = nil, nil
+	w.closed, w.file, w.failure = true, nil, nil
 	return err
 }

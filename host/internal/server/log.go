@@ -27,7 +27,7 @@ func openLog(path string, host *slog.Logger) *log {
 // line keeps one line of stderr, in its readable form and with its time.
 func (l *log) line(line []byte) {
 	if l.file != nil {
-		l.file.Line([]byte(time.Now().UTC().Format("2006-01-02T15:04:05.000Z ") + plain(line)))
+		_ = l.file.Line([]byte(time.Now().UTC().Format("2006-01-02T15:04:05.000Z ") + plain(line)))
 	}
 }
 

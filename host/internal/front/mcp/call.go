@@ -67,7 +67,8 @@ func (f *Front) call(ctx context.Context, r *protocol.Incoming, t Tool, argument
 		return nil, err
 	}
 	req := call.Request{
-		Tool: canonical, Arguments: arguments, Caller: exposure.Model, Via: via, Owner: f.host.Owner(r.Caller.Principal),
+		Tool: canonical, Arguments: arguments, Caller: exposure.Model, Via: via,
+		Owner: f.host.Owner(r.Caller.Principal), Session: r.Caller.Session,
 		Meta: r.Meta, Ask: r.Ask, AcceptInput: r.Caller.Modern,
 		InputResponses: raw(gjson.GetBytes(r.Params, "inputResponses")), RequestState: state,
 		OnProgress: progress(r), OnLog: logger(r),

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host/internal/call"
+	"github.com/collet-dev/collet/host/internal/exposure"
 	"github.com/collet-dev/collet/host/internal/rawjson"
 	"github.com/collet-dev/collet/sdk/failure"
 	protocol "github.com/collet-dev/collet/sdk/mcp"
@@ -32,7 +33,7 @@ func (f *Front) listAll(ctx context.Context, r *protocol.Incoming) (json.RawMess
 	var wg sync.WaitGroup
 	for i, s := range servers {
 		wg.Go(func() {
-			for _, item := range f.listOne(ctx, s.Name, r.Method) {
+			for _, item := range f.listOne(ctx, r.Caller, s.Name, r.Method) {
 				lists[i] = append(lists[i], f.renamed(s.Name, r.Method, string(item)))
 			}
 		})
@@ -51,12 +52,20 @@ func (f *Front) listAll(ctx context.Context, r *protocol.Incoming) (json.RawMess
 	return o.Bytes(), nil
 }
 
+// on is a request on behalf of a client.
+func (f *Front) on(c *protocol.Caller, server, method string, params json.RawMessage) call.ForwardRequest {
+	return call.ForwardRequest{
+		Server: server, Method: method, Params: params,
+		Caller: exposure.Model, Owner: f.host.Owner(c.Principal), Session: c.Session,
+	}
+}
+
 // listOne is one server's list as the server wrote it, its pages in one.
-func (f *Front) listOne(ctx context.Context, server, method string) [][]byte {
+func (f *Front) listOne(ctx context.Context, c *protocol.Caller, server, method string) [][]byte {
 	var all [][]byte
 	params := json.RawMessage(`{}`)
 	for range maxPages {
-		raw, err := f.host.Forward(ctx, call.ForwardRequest{Server: server, Method: method, Params: params})
+		raw, err := f.host.Forward(ctx, f.on(c, server, method, params))
 		if err != nil {
 			return all
 		}
@@ -144,7 +153,7 @@ func (f *Front) Notification(server, method string, params json.RawMessage) (str
 func (f *Front) forward(ctx context.Context, r *protocol.Incoming, server, path, own string) (json.RawMessage, error) {
 	params := replaced(string(r.Params), gjson.GetBytes(r.Params, path), func(string) string { return own })
 	if !r.Caller.Modern {
-		params = withMember(params, "_meta", declaring(r))
+		params = rawjson.Set(params, "_meta", declaring(r))
 	}
 	about := server + "/" + own
 	state, err := f.upstreamState(r, about)
@@ -155,10 +164,9 @@ func (f *Front) forward(ctx context.Context, r *protocol.Incoming, server, path,
 		params = replaced(string(params), gjson.GetBytes(params, "requestState"), func(string) string { return state })
 	}
 	for range maxRounds {
-		raw, err := f.host.Forward(ctx, call.ForwardRequest{
-			Server: server, Method: r.Method, Params: params,
-			OnProgress: progress(r), OnLog: logger(r), Ask: r.Ask,
-		})
+		req := f.on(r.Caller, server, r.Method, params)
+		req.OnProgress, req.OnLog, req.Ask = progress(r), logger(r), r.Ask
+		raw, err := f.host.Forward(ctx, req)
 		if err != nil {
 			return nil, protocolError(err)
 		}
@@ -182,10 +190,10 @@ func cacheable(r *protocol.Incoming, result json.RawMessage) json.RawMessage {
 		return result
 	}
 	if !gjson.GetBytes(result, "ttlMs").Exists() {
-		result = withMember(result, "ttlMs", []byte("0"))
+		result = rawjson.Set(result, "ttlMs", []byte("0"))
 	}
 	if !gjson.GetBytes(result, "cacheScope").Exists() {
-		result = withMember(result, "cacheScope", []byte(`"private"`))
+		result = rawjson.Set(result, "cacheScope", []byte(`"private"`))
 	}
 	return result
 }

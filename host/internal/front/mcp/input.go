@@ -72,39 +72,12 @@ func unknownState() error {
 func declaring(r *protocol.Incoming) json.RawMessage {
 	meta := r.Meta
 	if r.Ask != nil && r.Caller.Capabilities != nil {
-		meta = withMember(meta, "io.modelcontextprotocol/clientCapabilities", r.Caller.Capabilities)
+		meta = rawjson.Set(meta, "io.modelcontextprotocol/clientCapabilities", r.Caller.Capabilities)
 	}
 	if r.Log != nil {
-		meta = withMember(meta, "io.modelcontextprotocol/logLevel", rawjson.AppendString(nil, r.LogLevel))
+		meta = rawjson.Set(meta, "io.modelcontextprotocol/logLevel", rawjson.AppendString(nil, r.LogLevel))
 	}
 	return meta
-}
-
-// withMember is an object with one member set, every other byte kept; nil stays
-// nil when there is nothing to set.
-func withMember(object json.RawMessage, key string, value []byte) json.RawMessage {
-	if value == nil {
-		return object
-	}
-	var at gjson.Result
-	text := string(object)
-	members := false
-	gjson.Parse(text).ForEach(func(k, v gjson.Result) bool {
-		members = true
-		if k.String() == key {
-			at = v
-		}
-		return true
-	})
-	if at.Exists() {
-		return append(append(append([]byte(nil), text[:at.Index]...), value...), text[at.Index+len(at.Raw):]...)
-	}
-	out := append(rawjson.AppendString([]byte{'{'}, key), ':')
-	out = append(out, value...)
-	if !members {
-		return append(out, '}')
-	}
-	return append(append(out, ','), text[strings.IndexByte(text, '{')+1:]...)
 }
 
 // answered asks a legacy client what a modern server wants to know before it
@@ -126,9 +99,9 @@ func answered(ctx context.Context, r *protocol.Incoming, params, raw json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	params = withMember(params, "inputResponses", append(responses, '}'))
+	params = rawjson.Set(params, "inputResponses", append(responses, '}'))
 	if state := gjson.GetBytes(raw, "requestState"); state.Exists() {
-		params = withMember(params, "requestState", []byte(state.Raw))
+		params = rawjson.Set(params, "requestState", []byte(state.Raw))
 	}
 	return params, nil
 }

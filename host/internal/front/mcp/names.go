@@ -96,7 +96,7 @@ func (f *Front) promptOf(ctx context.Context, c *protocol.Caller, wire string) (
 				return owned{s.Name, own}, nil // no altered name is like it
 			}
 		}
-		for _, p := range f.listOne(ctx, s.Name, "prompts/list") {
+		for _, p := range f.listOne(ctx, c, s.Name, "prompts/list") {
 			own := gjson.GetBytes(p, "name").String()
 			if f.promptName(s.Name, own) == wire {
 				found = append(found, owned{s.Name, own})

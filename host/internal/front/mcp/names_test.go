@@ -100,26 +100,6 @@ func TestNamesOfPromptsAndResources(t *testing.T) {
 	}
 }
 
-func TestWithMember(t *testing.T) {
-	for _, c := range []struct{ object, want string }{
-		{``, `{"k.x":1}`},
-		{`{}`, `{"k.x":1}`},
-		{` { } `, `{"k.x":1}`},
-		{`{"a":1.0}`, `{"k.x":1,"a":1.0}`},
-		{` {"a" : "}" , "k.x" : {"k.x":2} } `, ` {"a" : "}" , "k.x" : 1 } `},
-		{`{"\u006b.x":[2],"a":3}`, `{"\u006b.x":1,"a":3}`},
-		{`{"k":{"x":2}}`, `{"k.x":1,"k":{"x":2}}`},
-		{`{"k.x":0,"k.x":2}`, `{"k.x":0,"k.x":1}`}, // the last one counts for most readers
-	} {
-		if got := string(withMember(json.RawMessage(c.object), "k.x", []byte("1"))); got != c.want {
-			t.Errorf("%s becomes %s, want %s", c.object, got, c.want)
-		}
-	}
-	if withMember(nil, "k", nil) != nil {
-		t.Error("nothing becomes something")
-	}
-}
-
 // What a modern server wants to be told with each request, a legacy client has said
 // once.
 func TestDeclaringForLegacyClients(t *testing.T) {

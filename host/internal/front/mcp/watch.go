@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/call"
+	"github.com/collet-dev/collet/host/internal/exposure"
 	"github.com/collet-dev/collet/host/internal/rawjson"
 	protocol "github.com/collet-dev/collet/sdk/mcp"
 )
@@ -100,7 +101,10 @@ func (f *Front) Returned(server string) {
 
 func (f *Front) subscription(ctx context.Context, method string, o owned) error {
 	params := append(rawjson.AppendString([]byte(`{"uri":`), o.own), '}')
-	_, err := f.host.Forward(ctx, call.ForwardRequest{Server: o.server, Method: method, Params: json.RawMessage(params)})
+	_, err := f.host.Forward(ctx, call.ForwardRequest{
+		Server: o.server, Method: method, Params: json.RawMessage(params),
+		Caller: exposure.Model, Owner: "host", // one subscription serves all who watch
+	})
 	return err
 }
 
