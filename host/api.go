@@ -20,6 +20,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/front/guard"
 	"github.com/collet-dev/collet/host/internal/schema"
 	"github.com/collet-dev/collet/host/internal/server"
 )
@@ -210,10 +211,11 @@ type Event struct {
 	CatalogChanged *CatalogEvent
 	ConfigChanged  *ConfigEvent
 	Notified       *NotifiedEvent
+	Denied         *DeniedEvent
 }
 
-// CallEvent tells of one call. Duration, Class and Attempts are set when it has
-// finished; Class is empty when the tool answered.
+// CallEvent tells of one call, or of one request that Forward passes on: its Method
+// says which. It is the record of who called what; the audit log is made of it.
 type CallEvent = call.Event
 
 // ServerEvent tells that a server's state changed.
@@ -235,3 +237,6 @@ type NotifiedEvent struct {
 	Server, Method string
 	Params         json.RawMessage // as written; nil when there are none
 }
+
+// DeniedEvent tells of a request over HTTP that was refused, and why.
+type DeniedEvent = guard.Denial

@@ -65,7 +65,7 @@ func (h *Host) Handler(opt HTTPOptions) (*HTTPFace, error) {
 
 // guard is what stands before the face; done is called in the end.
 func (h *Host) guard(o HTTPOptions) (g *guard.Guard, auth bool, done func(), err error) {
-	opt := guard.Options{Open: []string{"/healthz", "/readyz"}, Hosts: o.Hosts, Origins: o.Origins, Log: h.opt.Log}
+	opt := guard.Options{Open: []string{"/healthz", "/readyz"}, Hosts: o.Hosts, Origins: o.Origins, Log: h.opt.Log, Denied: h.denied}
 	done = func() {}
 	for _, file := range []struct {
 		path string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/adrg/xdg"
 
+	"github.com/collet-dev/collet/host/internal/audit"
 	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/config"
@@ -37,6 +38,7 @@ type Host struct {
 	calls   *call.Pipeline
 	results *results.Store
 	events  events
+	audit   *audit.Log  // nil when nobody wants it
 	asks    atomic.Bool // callers can be asked
 
 	reloading sync.Mutex // one at a time, so that the last one read is the one kept
@@ -65,6 +67,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		opt.Log.Warn("kept results that have expired cannot be removed", "error", err)
 	}
 	h.adopt(c)
+	h.audit = h.newAudit(c)
 	h.hub = hub.New(c, server.Surroundings{
 		Plugins:   &h.plugins,
 		Describer: &plugins.Describer{CacheDir: opt.CacheDir},
@@ -95,7 +98,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		Budget:   h.ResponseBudget,
 		Results:  h.results,
 		Started:  func(e call.Event) { h.events.emit(Event{CallStarted: &e}) },
-		Finished: func(e call.Event) { h.events.emit(Event{CallFinished: &e}) },
+		Finished: h.finished,
 		Log:      opt.Log,
 	}
 	if opt.Watch {
@@ -109,7 +112,9 @@ func (h *Host) Close() error {
 	h.watch.close()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
-	return h.hub.Close(ctx)
+	err := h.hub.Close(ctx)
+	h.closeAudit()
+	return err
 }
 
 // Problems are the faults of the configuration, in file order. The entries they

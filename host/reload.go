@@ -47,6 +47,9 @@ func (h *Host) Reload(ctx context.Context, layers []Layer) error {
 // apply puts a configuration in the place of the present one.
 func (h *Host) apply(c *config.Config) {
 	h.adopt(c)
+	if c.Host.Telemetry != h.hub.Config().Host.Telemetry {
+		h.opt.Log.Warn("[host.telemetry] has changed: that counts when collet is started again")
+	}
 	h.hub.Apply(c)
 	h.events.emit(Event{ConfigChanged: &ConfigEvent{Problems: c.Problems}})
 }

@@ -65,6 +65,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/front/guard/oidc":      "tokens of an issuer",
 		"host/internal/front/guard/tokenfile": "tokens of files",
 		"host/internal/front/mcp":             "Front is its face",
+		"host/internal/audit":                 "a record of every call",
 		"host/internal/call":                  "every call is the pipeline's",
 		"host/internal/catalog":               "what it lists",
 		"host/internal/config":                "it reads mcp.toml",
@@ -88,6 +89,10 @@ var allowed = map[string]map[string]string{
 		"host/internal/cli": "the main package of the CLI",
 	},
 	"host/internal/architecture": {},
+	"host/internal/audit": {
+		"host/internal/logfile": "its lines go to a file that is rotated",
+		"host/internal/rawjson": "arguments are written as they were",
+	},
 	"host/internal/call": {
 		"host/internal/catalog":  "the tool it calls, with its compiled schemas",
 		"host/internal/config":   "timeouts and retry of the tool's server",

@@ -84,7 +84,7 @@ func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left 
 		return fail
 	}
 	w.answer = answer
-	w.event.IsError, w.event.ResultBytes = answer.IsError, len(answer.JSON)
+	w.event.IsError, w.event.Asked, w.event.ResultBytes = answer.IsError, answer.Input != nil, len(answer.JSON)
 	return nil
 }
 

@@ -132,6 +132,7 @@ type Event struct {
 	Caller       exposure.Caller
 	Owner        string // whose credential; "local" for none
 	Session      string
+	Trace        string // the trace's ID in hex; empty: it is not traced
 	// Arguments are those of the call, or the params of the request; they may hold
 	// secrets. Not to be changed.
 	Arguments json.RawMessage
@@ -143,6 +144,7 @@ type Event struct {
 	Class       string // of the failure; empty when there is an answer
 	Delivery    string // of the failure
 	IsError     bool   // the tool ran and says it failed
+	Asked       bool   // the answer is what the server wants to know first
 	Attempts    int    // 0 when nothing was sent to the adapter
 	ResultBytes int    // of the server's answer, before a budget
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
-// callMethod is how a call of a tool is named among MCP's methods.
-const callMethod = "tools/call"
+// ToolsCall is the Method of the Event of a call.
+const ToolsCall = "tools/call"
 
 // Observer follows calls, and requests that Forward passes on, from inside. Its
 // methods are called in this order, in the goroutine of the call, and must not

@@ -98,7 +98,7 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (*Result, error) {
 	w := &work{req: req}
 	sn, tn, _ := name.Split(req.Tool)
 	w.event = Event{
-		ID: newID(), Parent: req.Parent, Method: callMethod, Server: sn, Tool: tn,
+		ID: newID(), Parent: req.Parent, Method: ToolsCall, Server: sn, Tool: tn,
 		Caller: req.Caller, Owner: cmp.Or(req.Owner, results.Local), Session: req.Session, Arguments: req.Arguments,
 	}
 	begun := time.Now()

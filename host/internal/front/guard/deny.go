@@ -42,6 +42,15 @@ const (
 	TooManyUsers    Reason = "principals"    // 503: more principals at once than are kept count of
 )
 
+// Denial is one request that was refused.
+type Denial struct {
+	Method     string // of HTTP, "other" for an unusual one
+	Reason     Reason
+	Status     int
+	Principal  string // its ID; empty when it is not known
+	Path, From string // what the request asks for, and the address it came from; bounded
+}
+
 // denial is why a request goes no further, and what the client is told.
 type denial struct {
 	status    int
@@ -123,7 +132,10 @@ func (g *Guard) count(r *http.Request, d *denial) {
 		method = r.Method
 	}
 	if g.opt.Denied != nil {
-		g.opt.Denied(method, d.reason)
+		g.opt.Denied(Denial{
+			Method: method, Reason: d.reason, Status: d.status, Principal: excerpt(d.principal),
+			Path: excerpt(r.URL.Path), From: excerpt(r.RemoteAddr),
+		})
 	}
 	g.log.line(r.Context(), d.reason, func() []any {
 		attrs := []any{"reason", string(d.reason), "status", d.status, "method", method, "path", excerpt(r.URL.Path), "from", excerpt(r.RemoteAddr)}

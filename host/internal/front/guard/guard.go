@@ -66,9 +66,8 @@ type Options struct {
 
 	Limits Limits
 
-	// Denied is told of every request that is refused: the HTTP method ("other" for
-	// an unusual one) and why. May be nil; must not block.
-	Denied func(method string, reason Reason)
+	// Denied is told of every request that is refused. May be nil; must not block.
+	Denied func(Denial)
 	// Log gets a line of level info for a refusal, of each reason one in 10 s, none of
 	// them with a credential. Nil: no log.
 	Log *slog.Logger

@@ -52,10 +52,10 @@ type denials struct {
 	seen []string
 }
 
-func (d *denials) add(method string, reason guard.Reason) {
+func (d *denials) add(one guard.Denial) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.seen = append(d.seen, method+" "+string(reason))
+	d.seen = append(d.seen, one.Method+" "+string(one.Reason))
 }
 
 func (d *denials) take() string {

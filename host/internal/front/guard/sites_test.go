@@ -169,7 +169,7 @@ func TestOptionsAreChecked(t *testing.T) {
 // was started.
 func TestNobodyElseWithoutAuthentication(t *testing.T) {
 	var reason guard.Reason
-	g, err := guard.New(guard.Options{Hosts: []string{"example.com"}, Denied: func(_ string, r guard.Reason) { reason = r }})
+	g, err := guard.New(guard.Options{Hosts: []string{"example.com"}, Denied: func(d guard.Denial) { reason = d.Reason }})
 	if err != nil {
 		t.Fatal(err)
 	}
