@@ -8,6 +8,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"strings"
@@ -29,11 +30,20 @@ type caller interface {
 	Call(ctx context.Context, req host.Request) (*host.Result, error)
 }
 
+// previewer shows what a model would get.
+type previewer interface {
+	Search(ctx context.Context, q host.SearchQuery) (json.RawMessage, error)
+	Instructions() string
+	Prompt(e host.Exposure, servers []string) host.Prompt
+	Definitions(servers []string) map[string]json.RawMessage
+}
+
 // openHost is a *host.Host.
 type openHost interface {
 	catalog
 	caller
 	diagnoser
+	previewer
 	io.Closer
 	Front() frontend
 	Handler(opt host.HTTPOptions) (endpoint, error)

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -26,6 +27,9 @@ type fakeHost struct {
 	closed  bool
 
 	subscribed func(host.Event)
+
+	searched host.SearchQuery
+	found    json.RawMessage
 }
 
 func (h *fakeHost) Problems() []host.Problem { return h.problems }
@@ -96,6 +100,30 @@ func failed(class failure.Class) *host.Failure {
 }
 
 func (*fakeHost) Front() frontend { return nil }
+
+func (h *fakeHost) Search(_ context.Context, q host.SearchQuery) (json.RawMessage, error) {
+	h.searched = q
+	return h.found, nil
+}
+
+func (*fakeHost) Instructions() string { return "told\x1b\n" }
+
+// Prompt costs a token a server, and ten with everything direct.
+func (*fakeHost) Prompt(e host.Exposure, servers []string) host.Prompt {
+	n := len(servers)
+	if e == host.Direct {
+		n *= 10
+	}
+	return host.Prompt{Instructions: strings.Repeat("x", 4*n)}
+}
+
+func (h *fakeHost) Definitions([]string) map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	for _, t := range h.listing.Tools {
+		all[t.Name] = t.Definition
+	}
+	return all
+}
 
 func (*fakeHost) Handler(host.HTTPOptions) (endpoint, error) { return nil, errors.New("not served") }
 

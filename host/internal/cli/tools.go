@@ -11,9 +11,9 @@ import (
 )
 
 func newCmdTools(f *Factory) *cobra.Command {
-	return group("tools <command>", "List, show and call tools",
-		"  collet tools list\n  collet tools show files/read_text_file\n  collet tools call files/read_text_file path=notes.md",
-		newCmdToolsList(f, nil), newCmdToolsShow(f, nil), newCmdToolsCall(f, nil))
+	return group("tools <command>", "List, find, show and call tools",
+		"  collet tools list\n  collet tools search 'read a file'\n  collet tools show files/read_text_file\n  collet tools call files/read_text_file path=notes.md",
+		newCmdToolsList(f, nil), newCmdToolsSearch(f, nil), newCmdToolsShow(f, nil), newCmdToolsCall(f, nil))
 }
 
 // toolJSON is a tool as --json shows it: the list's members, then more.

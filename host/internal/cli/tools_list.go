@@ -19,10 +19,6 @@ import (
 // as a person looks at a prompt without doubting it.
 const listWait = 30 * time.Second
 
-// bytesPerToken estimates what a definition costs a model: JSON Schema comes out
-// at about four bytes a token. Good enough to compare tools, no more.
-const bytesPerToken = 4
-
 type toolsListOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
@@ -64,7 +60,7 @@ server answered, else that of the worst failure.`,
 	flags := cmd.Flags()
 	flags.StringVar(&opts.Exposure, "exposure", "", "only tools of this exposure: direct, deferred, codemode or hidden (default: all but hidden)")
 	flags.BoolVar(&opts.JSON, "json", false, `print {"tools":[...],"servers":[...]}`)
-	flags.BoolVar(&opts.Tokens, "tokens", false, "show what each definition costs a model, estimated: its bytes divided by 4")
+	flags.BoolVar(&opts.Tokens, "tokens", false, "show what the definitions cost a model, each and together, estimated from their bytes")
 	flags.BoolVar(&opts.Refresh, "refresh", false, "ask the servers again instead of using what is known")
 	flags.DurationVar(&opts.Wait, "wait", listWait, "wait at most this long for servers that are starting")
 	completeFlag(cmd, "exposure", words("direct\tin the model's list", "deferred\tfound by search",
@@ -91,7 +87,11 @@ func toolsListRun(ctx context.Context, opts *toolsListOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := printTools(opts, list); err != nil {
+	var costs *costs
+	if opts.Tokens {
+		costs = estimate(h, list)
+	}
+	if err := printTools(opts, list, costs); err != nil {
 		return err
 	}
 	return quiet(opts.tellServers(list, len(h.Servers())))
@@ -115,52 +115,46 @@ func parseExposure(word string) (host.Exposure, error) {
 	return "", usagef("--exposure %s: it is one of direct, deferred, codemode, hidden", word)
 }
 
-func printTools(opts *toolsListOptions, list *host.Listing) error {
-	total := 0
-	for i := range list.Tools {
-		total += tokens(&list.Tools[i])
-	}
+func printTools(opts *toolsListOptions, list *host.Listing, costs *costs) error {
 	if opts.JSON {
 		elements := make([][]byte, 0, len(list.Tools))
 		for i := range list.Tools {
 			t := &list.Tools[i]
 			elements = append(elements, toolJSON(t, func(o *rawjson.Object) {
-				if opts.Tokens {
-					o.Int("tokens", int64(tokens(t)))
+				if costs != nil {
+					o.Int("tokens", costs.tools[t.Name])
 				}
 			}))
 		}
 		var o rawjson.Object
 		o.Raw("tools", rawjson.Array(elements))
 		o.Raw("servers", serversJSON(list.Servers))
+		if costs != nil {
+			o.Raw("tokens", costs.json())
+		}
 		return printJSON(opts.Streams, o.Bytes())
 	}
 	if len(list.Tools) == 0 {
 		return nil
 	}
 	headings := []string{"NAME", "EXPOSURE", "DESCRIPTION"}
-	if opts.Tokens {
+	if costs != nil {
 		headings = slices.Insert(headings, 2, "TOKENS")
 	}
 	rows := make([][]string, 0, len(list.Tools))
 	for i := range list.Tools {
 		t := &list.Tools[i]
 		row := []string{t.Name, string(t.Exposure), firstLine(t)}
-		if opts.Tokens {
-			row = slices.Insert(row, 2, strconv.Itoa(tokens(t)))
+		if costs != nil {
+			row = slices.Insert(row, 2, strconv.FormatInt(costs.tools[t.Name], 10))
 		}
 		rows = append(rows, row)
 	}
-	if err := opts.Streams.Table(headings, rows); err != nil {
+	if err := opts.Streams.Table(headings, rows); err != nil || costs == nil {
 		return err
 	}
-	if opts.Tokens {
-		opts.Streams.Note("%d tools, about %d tokens", len(list.Tools), total)
-	}
-	return nil
+	return costs.print(opts.Streams)
 }
-
-func tokens(t *host.Tool) int { return (len(t.Definition) + bytesPerToken - 1) / bytesPerToken }
 
 // firstLine is what a table has room for.
 func firstLine(t *host.Tool) string {
@@ -185,36 +179,50 @@ func (opts *toolsListOptions) tellServers(list *host.Listing, configured int) in
 		}
 		return exitOK
 	}
-	var (
-		answered, disabled bool
-		missing            int
-		worst              = exitOK
-	)
+	h := tellMissing(s, list)
+	if len(list.Tools) == 0 {
+		s.Note("collet: no tools%s", opts.whyNone(h.answered, h.missing))
+	}
+	return h.code()
+}
+
+// heard is which servers a listing heard from.
+type heard struct {
+	answered, disabled bool // any
+	missing            int
+	worst              int // the exit code of the worst failure
+}
+
+// tellMissing says on stderr whose tools are missing.
+func tellMissing(s *terminal.Streams, list *host.Listing) heard {
+	h := heard{worst: exitOK}
 	for i := range list.Servers {
 		server := &list.Servers[i]
 		switch {
 		case server.State == "disabled":
-			disabled = true
+			h.disabled = true
 		case server.Error == "":
-			answered = true
+			h.answered = true
 		default:
 			if server.State != "misconfigured" { // that has been told with the file's problems
 				s.Note("collet: %s: %s%s", server.Name, server.Error, serverAdvice(server))
 			}
-			missing++
-			worst = worse(worst, serverCode(server))
+			h.missing++
+			h.worst = worse(h.worst, serverCode(server))
 		}
 	}
-	if len(list.Tools) == 0 {
-		s.Note("collet: no tools%s", opts.whyNone(answered, missing))
-	}
+	return h
+}
+
+// code is the exit code of what was made of the listing.
+func (h heard) code() int {
 	switch {
-	case answered:
+	case h.answered:
 		return exitOK
-	case disabled && worst == exitOK:
+	case h.disabled && h.worst == exitOK:
 		return exitNotFound
 	}
-	return worst
+	return h.worst
 }
 
 // whyNone says why a list is empty.
