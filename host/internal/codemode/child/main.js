@@ -1,0 +1,57 @@
+// The script's globals, and how it is begun and ended.
+
+const exit = (value) => {
+  ending = { value: value === undefined ? undefined : JSON.stringify(value) };
+  stop("exit", "");
+};
+
+let ending;
+
+const fault = (error) => {
+  const is = error !== null && typeof error === "object";
+  const string = (value) => (typeof value === "string" ? value : undefined);
+  if (!is || !(error instanceof Error)) return { thrown: true, none: error === null, message: format(error) };
+  return {
+    name: string(error.name), message: string(error.message) ?? "", stack: string(error.stack),
+    tool: error instanceof ToolError ? string(error.tool) : undefined,
+    code: error instanceof ToolError ? string(error.code) : undefined,
+  };
+};
+
+const begin = (program, odds) => {
+  const given = JSON.parse(program);
+  limits = given.limits;
+  consoleRoom = limits.maxConsole;
+  outputRoom = limits.maxOutput;
+  for (const [name, json] of Object.entries(given.stored ?? {})) {
+    stored.set(name, json);
+    storedSize += name.length + json.length;
+  }
+  const globals = { tools: offer(given.servers ?? []), args: given.args === undefined ? undefined : decode(given.args, odds) };
+  for (const [name, value] of Object.entries(globals)) {
+    Object.defineProperty(globalThis, name, { value, writable: false, configurable: false, enumerable: false });
+  }
+  seed(given.seed, given.deterministic ? given.now : undefined);
+};
+
+// run starts the script: main is an async function, or gives the value of a script
+// that is one expression, which is called when it is a function.
+const run = (main, expression) => {
+  const settle = (ok, value) => {
+    try {
+      if (ok) settled(true, value === undefined ? "" : JSON.stringify(value) ?? "");
+      else settled(false, JSON.stringify(fault(value)));
+    } catch (error) {
+      settled(false, JSON.stringify(fault(error)));
+    }
+  };
+  const begun = main();
+  (expression ? begun.then((value) => (typeof value === "function" ? value(globalThis.args) : value)) : begun)
+    .then((value) => settle(true, value), (error) => settle(false, error));
+};
+
+const leave = () => JSON.stringify({ value: ending?.value, stored: Object.fromEntries(written), dropped });
+
+for (const [name, value] of Object.entries({ call, searchTools, describeTool, describeServer, text, image, console, store, load, exit, ToolError, Decimal })) {
+  Object.defineProperty(globalThis, name, { value, writable: false, configurable: false, enumerable: false });
+}

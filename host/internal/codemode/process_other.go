@@ -1,0 +1,16 @@
+//go:build !linux
+
+package codemode
+
+import (
+	"os"
+	"time"
+)
+
+func self() (string, error) { return os.Executable() }
+
+// limit does nothing: the engine's heap limit and the kill after the deadline remain.
+func (p *process) limit(int64, time.Duration) error { return nil }
+
+// peak is unknown.
+func (p *process) peak() int64 { return 0 }
