@@ -17,6 +17,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/audit"
 	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/codemode"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/hub"
 	"github.com/collet-dev/collet/host/internal/plugins"
@@ -41,6 +42,9 @@ type Host struct {
 	audit   *audit.Log  // nil when nobody wants it
 	asks    atomic.Bool // callers can be asked
 
+	scripts     *codemode.Runner
+	scriptIndex scriptIndex
+
 	reloading sync.Mutex // one at a time, so that the last one read is the one kept
 	watch     *watch     // nil when nobody asked for it
 }
@@ -61,7 +65,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 	opt.Version = cmp.Or(opt.Version, "dev")
 	opt.StateDir = cmp.Or(opt.StateDir, stateDir())
 	opt.CacheDir = cmp.Or(opt.CacheDir, filepath.Join(xdg.CacheHome, "collet"))
-	h := &Host{opt: opt, values: newResolver(opt.Environ), results: OpenResults(opt.StateDir)}
+	h := &Host{opt: opt, values: newResolver(opt.Environ), results: OpenResults(opt.StateDir), scripts: codemode.New()}
 	h.asks.Store(opt.Asks)
 	if err := h.results.Sweep(); err != nil {
 		opt.Log.Warn("kept results that have expired cannot be removed", "error", err)
@@ -110,6 +114,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 // Close stops all servers and waits for them, at most 15 s. Calls in flight fail.
 func (h *Host) Close() error {
 	h.watch.close()
+	h.scripts.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
 	err := h.hub.Close(ctx)

@@ -23,6 +23,7 @@ var built string
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
+	host.ScriptProcess()
 	if config := os.Getenv(victimEnv); config != "" {
 		beVictim(config)
 		return

@@ -84,6 +84,10 @@ var allowed = map[string]map[string]string{
 		"sdk/failure":                         "a diagnosis weighs classes of failures",
 		"sdk/launch":                          "a diagnosis tries the directory of sockets",
 		"sdk/mcp":                             "a diagnosis looks a command up by the client's own rule",
+		"host/internal/codemode":              "it runs scripts",
+		"host/internal/codemode/child":        "a program that runs scripts is a script's process, too",
+		"host/internal/rawjson":               "answers to scripts are JSON around what others wrote",
+		"host/internal/search":                "searchTools of scripts",
 	},
 	"host/cmd/collet": {
 		"host/internal/cli": "the main package of the CLI",
@@ -133,6 +137,15 @@ var allowed = map[string]map[string]string{
 	"host/internal/codemode/declare": {
 		"host/internal/name": "identifiers, and the names behind them",
 	},
+	"host/internal/codemode": {
+		"host/internal/codemode/wire": "it speaks to the process of a script",
+		"host/internal/rawjson":       "results are unwrapped, not decoded",
+	},
+	"host/internal/codemode/child": {
+		"host/internal/codemode/wire": "it speaks to the host",
+		"host/internal/name":          "similar names in errors",
+	},
+	"host/internal/codemode/wire": {},
 	"host/internal/config": {
 		"host/internal/exposure": "exposure words and patterns are parsed as they are read",
 		"host/internal/name":     "the grammar of server names, and the nearest valid key",
@@ -282,6 +295,8 @@ var restricted = map[string]struct {
 	"github.com/go-jose/go-jose":   {[]string{"host/internal/front/guard/oidc"}, "tokens of issuers are verified in one place"},
 	"github.com/fsnotify/fsnotify": {[]string{"host/internal/reload"}, "what it leaves open about directories and links is closed in one place"},
 	"github.com/kljensen/snowball": {[]string{"host/internal/search"}, "words are stemmed where they are compared"},
+	"modernc.org/quickjs":          {[]string{"host/internal/codemode/child"}, "scripts are evaluated in processes of their own"},
+	"github.com/evanw/esbuild":     {[]string{"host/internal/codemode/child"}, "the sources of strangers are parsed where that can hurt nobody"},
 	"github.com/adrg/xdg":          {[]string{"host", "host/internal/cli/..."}, "directories are decided at the edge and handed in"},
 }
 

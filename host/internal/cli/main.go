@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
 )
 
@@ -13,6 +14,8 @@ import (
 // and returns the exit code. The first Ctrl-C, or the end of the terminal, cancels what is going on, so that
 // servers are stopped; the second kills at once.
 func Main(version string) int {
+	host.ScriptProcess()
+
 	// Listening for SIGPIPE turns a closed stdout into a write error instead of a
 	// sudden death. Ignoring it would be inherited by every server.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

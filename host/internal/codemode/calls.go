@@ -38,6 +38,10 @@ func (s *session) serve(p *pending) {
 	} else {
 		value, err = s.call(p)
 	}
+	notMade := errors.Is(err, ErrNotMade)
+	if notMade {
+		value, err = json.RawMessage(`{}`), nil
+	}
 	if err == nil && len(value) > MaxResult {
 		err = &ToolError{Code: CodeTooLarge, Message: fmt.Sprintf("the result has %d bytes, a script takes at most %d; the call itself succeeded", len(value), MaxResult)}
 	}
@@ -54,6 +58,9 @@ func (s *session) serve(p *pending) {
 	if p.call >= 0 {
 		r := &s.calls[p.call]
 		r.Duration, r.ResultBytes, r.Status = time.Since(begun), n, "ok"
+		if notMade {
+			r.Status, r.Arguments = "not-made", p.what.Arguments
+		}
 		if refusal != nil {
 			r.Status, r.Code, r.Message = "error", refusal.Code, refusal.Message
 		}

@@ -7,6 +7,7 @@ package codemode
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/codemode/wire"
@@ -89,6 +90,10 @@ type ToolError struct {
 	Details   json.RawMessage // any JSON value; nil is undefined
 	Retryable bool            // the same call may well succeed later, and does no harm
 }
+
+// ErrNotMade is the error of a Host that would have made the call, but is only to say
+// so. The script gets {} for an answer.
+var ErrNotMade = errors.New("not made")
 
 // Error implements error.
 func (e *ToolError) Error() string { return e.Message }
@@ -178,12 +183,13 @@ type Error struct {
 type CallRecord struct {
 	ID          int
 	Tool        string // "server/tool"
-	Status      string // "ok", "error", or "running" when the script ended before it
+	Status      string // "ok", "error", "not-made" (a dry run), or "running" when the script ended before it
 	Duration    time.Duration
 	ArgsBytes   int
 	ResultBytes int
-	Code        Code   // of the error
-	Message     string // of the error
+	Code        Code            // of the error
+	Message     string          // of the error
+	Arguments   json.RawMessage // of a call that was not made
 }
 
 // Truncation says that output was left out, and where all of it is.

@@ -4,7 +4,7 @@ import "testing"
 
 // The environment of a script, one line of JavaScript at a time.
 func TestEnvironment(t *testing.T) {
-	r, h := newRunner(t, Options{Warm: true}), newHost()
+	r, h := newRunner(t), newHost()
 	for _, c := range []struct{ source, want string }{
 		{`return 1`, `1`},
 		{`return`, ``},

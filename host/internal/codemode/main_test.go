@@ -104,9 +104,9 @@ func newHost() *fakeHost {
 }
 
 // newRunner is a runner that ends with the test.
-func newRunner(t testing.TB, opt Options) *Runner {
+func newRunner(t testing.TB) *Runner {
 	t.Helper()
-	r := New(opt)
+	r := New()
 	t.Cleanup(r.Close)
 	return r
 }

@@ -22,21 +22,13 @@ var ErrBusy = errors.New("too many scripts are running; try again when one of th
 // ErrClosed is the error of a script that came after Close.
 var ErrClosed = errors.New("the host is closing")
 
-// Options say how a Runner starts processes.
-type Options struct {
-	// Command is the program that calls child.Main, with its arguments. Default: this
-	// program with ChildArgument.
-	Command []string
-	// Warm keeps one process ready for the next script from the first script on.
-	Warm bool
-}
-
 // Runner runs scripts. All methods are safe for concurrent use.
 type Runner struct {
-	opt   Options
-	slots chan struct{}
+	command []string
+	slots   chan struct{}
 
 	mu     sync.Mutex
+	keep   bool // one process is kept ready
 	spare  *spare
 	closed bool
 	ctx    context.Context // ends with Close
@@ -51,16 +43,21 @@ type spare struct {
 	err     error
 }
 
-// New returns a runner; it starts nothing yet.
-func New(opt Options) *Runner {
-	r := &Runner{opt: opt, slots: make(chan struct{}, processes)}
+// New returns a runner whose processes are made by that command, a program that
+// calls child.Main with its arguments; without one, this program with ChildArgument.
+// It starts nothing yet.
+func New(command ...string) *Runner {
+	r := &Runner{command: command, slots: make(chan struct{}, processes)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
 
-// Prepare starts a process for the next script, if Options.Warm says so, and waits
-// until it is ready.
+// Prepare starts a process for the next script and waits until it is ready. From then
+// on one is kept ready, which is for hosts that run scripts again and again.
 func (r *Runner) Prepare(ctx context.Context) error {
+	r.mu.Lock()
+	r.keep = true
+	r.mu.Unlock()
 	s := r.warm()
 	if s == nil {
 		return nil
@@ -77,7 +74,7 @@ func (r *Runner) Prepare(ctx context.Context) error {
 func (r *Runner) warm() *spare {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.opt.Warm || r.closed {
+	if !r.keep || r.closed {
 		return nil
 	}
 	if r.spare == nil {
@@ -92,7 +89,7 @@ func (r *Runner) warm() *spare {
 }
 
 func (r *Runner) start(ctx context.Context) (*process, error) {
-	command := r.opt.Command
+	command := r.command
 	if len(command) == 0 {
 		path, err := self()
 		if err != nil {
@@ -186,17 +183,4 @@ func (r *Runner) Run(ctx context.Context, s Script, h Host) (Outcome, error) {
 
 func refused(k Kind, message string) Outcome {
 	return Outcome{Status: Failed, Error: &Error{Kind: k, Message: message}}
-}
-
-// pid is of the process that is kept warm; 0 is none.
-func (r *Runner) pid() int {
-	s := r.warm()
-	if s == nil {
-		return 0
-	}
-	<-s.done
-	if s.err != nil {
-		return 0
-	}
-	return s.process.cmd.Process.Pid
 }

@@ -1,0 +1,214 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/codemode"
+	"github.com/collet-dev/collet/host/internal/codemode/child"
+	"github.com/collet-dev/collet/host/internal/name"
+)
+
+// What a script may use, what came of it, and why: see package codemode.
+type (
+	ScriptLimits  = codemode.Limits
+	ScriptStore   = codemode.Store
+	ScriptCall    = codemode.CallEvent
+	ScriptOutcome = codemode.Outcome
+	ScriptError   = codemode.Error
+	ScriptKind    = codemode.Kind
+)
+
+// ScriptRequest is one script and on whose behalf it runs.
+type ScriptRequest struct {
+	// Source is JavaScript or TypeScript: the body of an async function, or one
+	// expression, which is called when it is a function. It may be in a Markdown fence.
+	Source string
+	// Args is what the script sees as args, any JSON value. Nil is undefined.
+	Args json.RawMessage
+	// ID names the script in the records of its calls, as their parent, and seeds
+	// Math.random. Default: a random one.
+	ID     string
+	Limits ScriptLimits
+	// Store keeps values between scripts. Nil: this script's last no longer than it.
+	Store *ScriptStore
+	// Deterministic has the script's clock stand still at Now, or where that is zero,
+	// at the start of 2026.
+	Deterministic bool
+	Now           time.Time
+	// OnCall is told of every call, when it begins and when it has ended, in order. It
+	// must not block.
+	OnCall func(ScriptCall)
+
+	// Owner is whose calls these are: see Request.
+	Owner string
+	// Allow narrows what the script sees and may call, by canonical names. Nil: all
+	// that is not hidden.
+	Allow func(tool string) bool
+	// DryRun makes only calls of tools that are known to be read-only; of others it
+	// notes that they would be made, and the script gets {} for an answer.
+	DryRun bool
+	// Ask answers what upstreams ask in the middle of a call. The script's time does not
+	// run meanwhile.
+	Ask Asker
+}
+
+// scriptable is set when this program has shown that it can be a script's process.
+var scriptable atomic.Bool
+
+// ScriptProcess has to be the first thing that a program does which runs scripts.
+// Each script has a process of its own, for which the program is started again: in
+// that process ScriptProcess does not return.
+func ScriptProcess() {
+	if len(os.Args) == 2 && os.Args[1] == codemode.ChildArgument {
+		os.Exit(child.Main())
+	}
+	scriptable.Store(true)
+}
+
+// Run runs a script. What it ran into is in the outcome; the error is that it did not
+// run at all.
+func (h *Host) Run(ctx context.Context, s ScriptRequest) (ScriptOutcome, error) {
+	if !scriptable.Load() {
+		return ScriptOutcome{}, errors.New("run a script: this program does not call host.ScriptProcess at its start")
+	}
+	b := &bridge{host: h, script: &s}
+	b.start(ctx)
+	return h.scripts.Run(ctx, codemode.Script{
+		Source: s.Source, Args: s.Args, ID: s.ID, Limits: s.Limits, Store: s.Store,
+		Deterministic: s.Deterministic, Now: s.Now, OnCall: s.OnCall,
+	}, b)
+}
+
+// PrepareScripts starts a process for the next script, and from now on keeps one
+// ready. It is for hosts that run scripts again and again.
+func (h *Host) PrepareScripts(ctx context.Context) error {
+	if !scriptable.Load() {
+		return errors.New("prepare for scripts: this program does not call host.ScriptProcess at its start")
+	}
+	return h.scripts.Prepare(ctx)
+}
+
+// bridge makes the calls of one script through the pipeline.
+type bridge struct {
+	host   *Host
+	script *ScriptRequest
+}
+
+// start brings up the servers that the script names, so that it sees their tools. One
+// that does not come up fails its calls.
+func (b *bridge) start(ctx context.Context) {
+	var named []string
+	for _, n := range b.host.hub.Names() {
+		s := b.host.hub.Server(n)
+		if s == nil {
+			continue
+		}
+		if _, listed := s.Tools(); !listed && b.mentions(n) {
+			named = append(named, n)
+		}
+	}
+	b.host.hub.Ready(ctx, named, false)
+}
+
+// mentions reports whether the source may name the server.
+func (b *bridge) mentions(server string) bool {
+	return strings.Contains(b.script.Source, server) || strings.Contains(b.script.Source, name.ServerIdentifiers([]string{server})[server])
+}
+
+// Servers implements codemode.Host.
+func (b *bridge) Servers(context.Context) []codemode.Server {
+	h := b.host.hub
+	names := h.Names()
+	identifiers := name.ServerIdentifiers(names)
+	var out []codemode.Server
+	for _, n := range names {
+		s := h.Server(n)
+		if s == nil {
+			continue
+		}
+		tools, listed := s.Tools()
+		server := codemode.Server{Name: n, Identifier: identifiers[n], Open: !listed}
+		rules := s.Settings().Rules
+		var seen []string
+		for _, t := range tools {
+			if rules.Of(t.Name) != Hidden && b.allows(t.FullName()) {
+				seen = append(seen, t.Name)
+			}
+		}
+		ids := name.Identifiers(n, seen)
+		for _, t := range seen {
+			server.Tools = append(server.Tools, codemode.Tool{Name: t, Identifier: ids[t]})
+		}
+		if listed && len(seen) == 0 && len(tools) > 0 {
+			continue // all of it is kept from this script
+		}
+		out = append(out, server)
+	}
+	return out
+}
+
+func (b *bridge) allows(tool string) bool { return b.script.Allow == nil || b.script.Allow(tool) }
+
+// Call implements codemode.Host.
+func (b *bridge) Call(ctx context.Context, c codemode.Call) (json.RawMessage, error) {
+	tool := b.resolve(ctx, c.Server, c.Tool)
+	if !b.allows(tool) {
+		return nil, &codemode.ToolError{Code: codemode.CodeDenied, Message: "this script may not call " + tool}
+	}
+	if b.script.DryRun && !b.readOnly(ctx, tool) {
+		return nil, codemode.ErrNotMade
+	}
+	res, err := b.host.Call(ctx, Request{
+		Tool: tool, Arguments: c.Arguments, Caller: Script, Owner: b.script.Owner, Timeout: c.Timeout, Ask: b.asker(c.Rest),
+	})
+	if err != nil {
+		return nil, b.toolError(ctx, tool, err)
+	}
+	return res.JSON, nil
+}
+
+// resolve is the canonical name of a tool that a script spells by name or identifier:
+// the tools of a server that was not up when the script began are not known to it.
+func (b *bridge) resolve(ctx context.Context, server, tool string) string {
+	canonical := name.Join(server, tool)
+	_, s, err := b.host.hub.Find(ctx, canonical)
+	if err == nil || s == nil {
+		return canonical
+	}
+	tools, _ := s.Tools()
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	for n, id := range name.Identifiers(server, names) {
+		if id == tool {
+			return name.Join(server, n)
+		}
+	}
+	return canonical
+}
+
+// readOnly reports whether the tool is known to change nothing: by its adapter's word,
+// or by annotation where the user trusts that server's hints. One that cannot be found
+// changes nothing either.
+func (b *bridge) readOnly(ctx context.Context, tool string) bool {
+	t, s, err := b.host.hub.Find(ctx, tool)
+	return err != nil || t.Word.ReadOnly || s.Settings().TrustHints && t.Claim.ReadOnly
+}
+
+// asker has the script's time stand still while a question is open.
+func (b *bridge) asker(rest func() func()) Asker {
+	if b.script.Ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		defer rest()()
+		return b.script.Ask(ctx, method, params)
+	}
+}
