@@ -80,6 +80,11 @@ func (o *overBudget) object() []byte {
 	var e rawjson.Object
 	e.String("code", failure.OverBudget.String())
 	e.String("tool", o.tool)
+	return o.describe(&e)
+}
+
+// describe adds what is the same for all that can be too large.
+func (o *overBudget) describe(e *rawjson.Object) []byte {
 	e.Int("bytes", int64(len(o.result)))
 	e.Int("budget", o.budget)
 	e.Int("estimatedTokens", int64(len(o.result))/bytesPerToken)

@@ -23,7 +23,8 @@ type ForwardRequest struct {
 	OnProgress func(Progress)
 	OnLog      Logger
 	Ask        Asker
-	// Caller, Owner, Parent and Session say on whose behalf, as in a Request.
+	// Caller, Owner, Parent and Session say on whose behalf, as in a Request. A model
+	// has a budget for what it reads.
 	Caller                 exposure.Caller
 	Owner, Parent, Session string
 }
@@ -46,6 +47,9 @@ func (p *Pipeline) Forward(ctx context.Context, req ForwardRequest) (json.RawMes
 		fail.Server, fail.Attempts, fail.Duration = req.Server, ev.Attempts, ev.Duration
 	}
 	p.end(ctx, ev, fail)
+	if fail == nil {
+		fail = p.fitForwarded(ctx, &req, raw)
+	}
 	if fail != nil {
 		return nil, fail
 	}

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,12 +19,12 @@ type text struct {
 }
 
 // textOf is a result as text: its text blocks and embedded texts one after the
-// other, each ending its line, with one line in the place of every other block. A
-// result without any text is its structuredContent as JSON; one without that
-// either is all of its JSON.
+// other, each ending its line, with one line in the place of every other block; of a
+// resource its contents, of a prompt its messages. A result without any text is its
+// structuredContent as JSON; one without that either is all of its JSON.
 func textOf(raw []byte) text {
 	root := gjson.ParseBytes(raw)
-	if t, ok := blocks(root.Get("content")); ok {
+	if t, ok := blocks(parts(root)); ok {
 		return text{bytes: t, apart: true}
 	}
 	part := span{0, int64(len(raw))}
@@ -37,14 +38,28 @@ func textOf(raw []byte) text {
 	return text{bytes: t, at: part}
 }
 
+// parts are the blocks of a result, and the path to the one at %d.
+func parts(root gjson.Result) (blocks []gjson.Result, path string) {
+	if c := root.Get("content"); c.Exists() {
+		return c.Array(), "content.%d"
+	}
+	if c := root.Get("contents"); c.IsArray() {
+		return c.Array(), "contents.%d"
+	}
+	for _, m := range root.Get("messages").Array() {
+		blocks = append(blocks, m.Get("content"))
+	}
+	return blocks, "messages.%d.content"
+}
+
 // blocks is the text of content blocks; ok is false when there is none.
-func blocks(content gjson.Result) (t []byte, ok bool) {
-	for i, b := range content.Array() {
+func blocks(all []gjson.Result, path string) (t []byte, ok bool) {
+	for i, b := range all {
 		s, is := textBlock(b)
 		if is {
 			ok = ok || s != ""
 		} else {
-			s = instead(i, b)
+			s = instead(fmt.Sprintf(path, i), b)
 		}
 		t = append(slices.Grow(t, len(s)+1), s...)
 		if len(t) > 0 && t[len(t)-1] != '\n' {
@@ -59,6 +74,10 @@ func blocks(content gjson.Result) (t []byte, ok bool) {
 
 func textBlock(b gjson.Result) (s string, ok bool) {
 	switch b.Get("type").String() {
+	case "": // of a resource
+		if t := b.Get("text"); t.Type == gjson.String && b.Get("uri").Exists() {
+			return t.String(), true
+		}
 	case "text":
 		return b.Get("text").String(), true
 	case "resource":
@@ -70,12 +89,12 @@ func textBlock(b gjson.Result) (s string, ok bool) {
 }
 
 // instead is the line for a block that is no text, with the path to all of it.
-func instead(i int, b gjson.Result) string {
+func instead(path string, b gjson.Result) string {
 	kind := b.Get("type").String()
 	if len(kind) > 32 || kind == "" {
 		kind = "other"
 	}
-	return "[" + strings.ToValidUTF8(strings.Map(printable, kind), "") + " block, " + strconv.Itoa(len(b.Raw)) + " bytes of JSON: path content." + strconv.Itoa(i) + "]"
+	return "[" + strings.ToValidUTF8(strings.Map(printable, kind), "") + " block, " + strconv.Itoa(len(b.Raw)) + " bytes of JSON: path " + path + "]"
 }
 
 func printable(r rune) rune {

@@ -206,9 +206,15 @@ func protocolError(err error) error {
 		return err
 	case fail.UpstreamCode < 0: // the server's own JSON-RPC error, passed on
 		return &fail.Failure
+	case fail.Class == failure.OverBudget:
+		return &protocol.WireError{Code: codeOverBudget, Message: fail.Message, Data: fail.UpstreamData}
 	}
 	return &protocol.WireError{Code: codeOf(fail.Class), Message: fail.Error()}
 }
+
+// codeOverBudget is the code of an answer that is larger than response_budget; its
+// data says with which handle to read it.
+const codeOverBudget = -32010
 
 // codeOf is the JSON-RPC code of a failure that is not the upstream's own. Codes of
 // -32000 down to -32019 are an implementation's to give.
