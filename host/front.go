@@ -119,7 +119,10 @@ func (f *Front) heard(ctx context.Context, e Event) {
 		method, params := f.face.Notification(e.Notified.Server, e.Notified.Method, e.Notified.Params)
 		f.wire.Notify(method, params, func(c *mcp.Caller) bool { return f.face.Concerns(c, e.Notified.Server) })
 	case e.ServerChanged != nil && e.ServerChanged.State == string(server.Ready):
-		f.face.Returned(e.ServerChanged.Server)
+		name := e.ServerChanged.Server
+		f.face.Returned(name, func(params json.RawMessage) {
+			f.wire.Notify("notifications/resources/updated", params, func(c *mcp.Caller) bool { return f.face.Concerns(c, name) })
+		})
 	case e.CatalogChanged != nil, e.ConfigChanged != nil:
 		select {
 		case f.news <- struct{}{}:

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +14,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host"
-	"github.com/collet-dev/collet/host/internal/front/guard"
 )
 
 // conformanceSuite is the program of the official suite that `make test` installs.
@@ -49,23 +46,7 @@ func conformanceSuite(t *testing.T) string {
 // guarded serves a host's face at /mcp as collet serve --http does.
 func guarded(t *testing.T, h *host.Host) (url string) {
 	t.Helper()
-	g, err := guard.New(guard.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := h.Front()
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", f.Handler())
-	web := httptest.NewServer(g.Wrap(mux))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own has ended
-		defer cancel()
-		if err := f.Close(ctx); err != nil {
-			t.Error(err)
-		}
-		web.Close()
-	})
-	return web.URL + "/mcp"
+	return endpoint(t, h, host.HTTPOptions{}) + "/mcp"
 }
 
 // oldFashionedEnv names a server that this program stands in front of.

@@ -244,3 +244,27 @@ func FuzzWithText(f *testing.F) {
 		}
 	})
 }
+
+// What is passed on has a budget where a model reads it, and nowhere else.
+func TestForwardedOverBudget(t *testing.T) {
+	p := &Pipeline{Budget: func() int64 { return 1000 }}
+	large := `{"contents":[{"uri":"u","text":"` + strings.Repeat("x", 1000) + `"}]}`
+	for _, test := range []struct {
+		method, params, raw string
+		caller              exposure.Caller
+		over                bool
+	}{
+		{"resources/read", `{"uri":"file:///a"}`, large, exposure.Model, true},
+		{"resources/read", `{"uri":"file:///a"}`, large, exposure.Program, false},
+		{"resources/read", `{"uri":"file:///a"}`, `{"contents":[]}`, exposure.Model, false},
+		{"resources/read", `{"uri":"ui://page"}`, large, exposure.Model, false},
+		{"resources/read", `{"uri":"file:///a"}`, `{"resultType":"input_required",` + large[1:], exposure.Model, false},
+		{"prompts/get", `{"name":"p"}`, large, exposure.Model, true},
+		{"resources/list", `{}`, large, exposure.Model, false},
+	} {
+		f := p.fitForwarded(t.Context(), &ForwardRequest{Server: "s", Method: test.method, Params: json.RawMessage(test.params), Caller: test.caller}, json.RawMessage(test.raw))
+		if (f != nil) != test.over || f != nil && (f.Class != failure.OverBudget || f.Delivery != failure.Answered) {
+			t.Errorf("%s %s to %s: %v", test.method, test.params, test.caller, f)
+		}
+	}
+}

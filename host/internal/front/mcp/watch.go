@@ -12,8 +12,12 @@ import (
 	protocol "github.com/collet-dev/collet/sdk/mcp"
 )
 
-// unwatchWait bounds telling a server that nobody watches a resource any more.
-const unwatchWait = 10 * time.Second
+const (
+	// unwatchWait bounds telling a server that nobody watches a resource any more.
+	unwatchWait = 10 * time.Second
+	// rewatchWait bounds asking one again that has just come up.
+	rewatchWait = 30 * time.Second
+)
 
 // watched are the resources that clients watch. A server is asked once for all
 // of them.
@@ -78,8 +82,9 @@ func (f *Front) unwatch(o owned) {
 }
 
 // Returned asks a server again for all that is watched: it has been started anew,
-// and knows of nothing.
-func (f *Front) Returned(server string) {
+// and knows of nothing. Nobody can say what has changed in between, so that who
+// watches is told, with the parameters of notifications/resources/updated, to look.
+func (f *Front) Returned(server string, tell func(params json.RawMessage)) {
 	f.watched.mu.Lock()
 	again := map[owned]*watching{}
 	for o, w := range f.watched.byID {
@@ -92,9 +97,13 @@ func (f *Front) Returned(server string) {
 		f.spawn(func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if w.on {
-				_ = f.subscription(f.base, "resources/subscribe", o) // or the client's next one says why not
+			if !w.on {
+				return
 			}
+			ctx, cancel := context.WithTimeout(f.base, rewatchWait)
+			defer cancel()
+			_ = f.subscription(ctx, "resources/subscribe", o) // or the client's next one says why not
+			tell(append(rawjson.AppendString([]byte(`{"uri":`), f.uri(o.server, o.own)), '}'))
 		})
 	}
 }
