@@ -169,6 +169,8 @@ type Tool struct {
 	Definition   json.RawMessage // the whole MCP tool object
 
 	unchecked func() string // nil for a Tool that no host made
+
+	serverIdentifier, identifier string // how scripts spell it; empty for a Tool that no host made
 }
 
 // Unchecked says why arguments are not validated; empty means they are. Who asks

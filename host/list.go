@@ -90,7 +90,7 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 		return nil, ctx.Err()
 	}
 	list := &Listing{}
-	wires := h.hub.WireNames()
+	spell := h.spellings()
 	for _, n := range names {
 		info := h.server(n)
 		f := fails[n]
@@ -116,7 +116,7 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 			info.Error = "" // its upstream may be in trouble, but its tools are here
 		}
 		for _, t := range tools {
-			if shown := h.tool(s, t, wires); q.selects(shown) {
+			if shown := h.tool(s, t, spell); q.selects(shown) {
 				list.Tools = append(list.Tools, shown)
 			}
 		}
@@ -172,15 +172,25 @@ func (h *Host) Tool(ctx context.Context, canonical string) (*Tool, error) {
 		f.Tool = tn
 		return nil, f
 	}
-	shown := h.tool(s, t, h.hub.WireNames())
+	shown := h.tool(s, t, h.spellings())
 	return &shown, nil
 }
 
-func (h *Host) tool(s *server.Server, t *catalog.Tool, wire func(*catalog.Tool) string) Tool {
+// spellings are how tools are spelled, now: toward model clients, and in scripts.
+type spellings struct {
+	wire       func(*catalog.Tool) string
+	identifier func(*catalog.Tool) (server, tool string)
+}
+
+func (h *Host) spellings() spellings { return spellings{h.hub.WireNames(), h.hub.Identifiers()} }
+
+func (h *Host) tool(s *server.Server, t *catalog.Tool, spell spellings) Tool {
+	serverIdentifier, identifier := spell.identifier(t)
 	return Tool{
-		Name: t.FullName(), WireName: wire(t), Server: t.Server,
+		Name: t.FullName(), WireName: spell.wire(t), Server: t.Server,
 		Title: t.Title, Description: t.Description,
 		Exposure: s.Settings().Rules.Of(t.Name), ReadOnly: t.ReadOnly(), unchecked: t.Unchecked,
 		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Definition: t.Definition,
+		serverIdentifier: serverIdentifier, identifier: identifier,
 	}
 }

@@ -68,6 +68,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/audit":                 "a record of every call",
 		"host/internal/call":                  "every call is the pipeline's",
 		"host/internal/catalog":               "what it lists",
+		"host/internal/codemode/declare":      "tools as TypeScript",
 		"host/internal/config":                "it reads mcp.toml",
 		"host/internal/exposure":              "who may see what it lists",
 		"host/internal/hub":                   "it owns the servers",

@@ -18,8 +18,9 @@ type toolsShowOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
 
-	Tool string
-	JSON bool
+	Tool       string
+	JSON       bool
+	TypeScript bool
 }
 
 func newCmdToolsShow(f *Factory, runF func(context.Context, *toolsShowOptions) error) *cobra.Command {
@@ -39,6 +40,7 @@ func newCmdToolsShow(f *Factory, runF func(context.Context, *toolsShowOptions) e
 			return toolsShowRun(cmd.Context(), opts)
 		},
 	}
+	cmd.Flags().BoolVar(&opts.TypeScript, "ts", false, "print the tool's TypeScript declaration, as scripts call it")
 	cmd.Flags().BoolVar(&opts.JSON, "json", false, "print the tool as 'tools list --json' does, with unchecked and definition, which is what the server sent")
 	return cmd
 }
@@ -46,6 +48,9 @@ func newCmdToolsShow(f *Factory, runF func(context.Context, *toolsShowOptions) e
 func toolsShowRun(ctx context.Context, opts *toolsShowOptions) error {
 	if err := checkToolName(opts.Tool); err != nil {
 		return err
+	}
+	if opts.JSON && opts.TypeScript {
+		return usagef("--json and --ts exclude each other")
 	}
 	h, err := opts.Host(ctx)
 	if err != nil {
@@ -66,6 +71,10 @@ func toolsShowRun(ctx context.Context, opts *toolsShowOptions) error {
 			o.OptionalString("unchecked", t.Unchecked())
 			o.Raw("definition", t.Definition)
 		}))
+	}
+	if opts.TypeScript {
+		_, err := io.WriteString(opts.Streams.Out, t.TypeScript())
+		return err
 	}
 	return printTool(opts.Streams, t)
 }

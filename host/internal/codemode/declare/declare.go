@@ -10,7 +10,8 @@
 //   - An output schema is the type of the result; without one it is unknown.
 //   - Properties come in the order in which they are written, and are optional unless
 //     they are required. A schema that is silent about further properties allows any;
-//     the type does not, so that a misspelt name is noticed.
+//     the type does not, so that a misspelt name is noticed. A tool that lists no
+//     arguments takes none.
 //   - anyOf and oneOf are unions, allOf intersections. not, if, dependentRequired and
 //     the like say what TypeScript cannot, and are left out.
 //   - Descriptions are comments. Constraints are tags in them, named like the keyword:
@@ -43,6 +44,8 @@ package declare
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host/internal/name"
 )
@@ -192,6 +195,12 @@ func (t Tool) declare(f form, limit int) string {
 		if !complete && len(t.Input) > 0 {
 			continue
 		}
+		switch {
+		case t.takesNothing():
+			args = record(never)
+		case args == unknown: // the arguments of a tool are an object, by MCP
+			args = record(unknown)
+		}
 		result, complete := out.at(s.out.levels)
 		if s.noOut {
 			result, complete = unknown, true
@@ -216,10 +225,27 @@ func (t Tool) comment(max int) string {
 		about = t.Title
 	}
 	lines := clean(about, max)
-	if t.Server != t.ServerIdentifier || t.Name != t.Identifier {
+	// Not where the identifier says it well enough.
+	if name.Implicit(t.Name) || t.Identifier != name.Identifiers(t.Server, []string{t.Name})[t.Name] {
 		lines = append(lines, "@tool "+firstLine(name.Join(t.Server, t.Name), 4*maxTag))
 	}
 	return block("  ", lines, "")
+}
+
+// takesNothing says whether the tool has no arguments: it lists none, and allows no
+// others by a word of its own.
+func (t Tool) takesNothing() bool {
+	if len(t.Input) > 1000 || !json.Valid(t.Input) {
+		return false
+	}
+	s := gjson.ParseBytes(t.Input)
+	for _, keyword := range []string{"additionalProperties", "patternProperties", "required", "anyOf", "oneOf", "allOf", "$ref"} {
+		if member(s, keyword).Exists() {
+			return false
+		}
+	}
+	properties := member(s, "properties")
+	return properties.IsObject() && len(properties.Map()) == 0
 }
 
 // shapes are the types of one schema, by the levels of their structure.
@@ -257,5 +283,5 @@ func (t *typ) mayBeEmpty() bool {
 	case dictionary, keyed:
 		return true
 	}
-	return t == unknown
+	return false
 }

@@ -13,10 +13,10 @@ declare function call<Name extends keyof ToolsByName>(
 ): Promise<CallToolResult>;
 declare function call<Name extends keyof ToolsByName>(
   name: Name,
-  ...rest: {} extends ArgumentsOf<Name>
-    ? [args?: ArgumentsOf<Name>, options?: CallOptions]
-    : [args: ArgumentsOf<Name>, options?: CallOptions]
+  args: ArgumentsOf<Name>,
+  options?: CallOptions & { raw?: false },
 ): Promise<ResultOf<Name>>;
+declare function call<Name extends WithoutArguments>(name: Name): Promise<ResultOf<Name>>;
 
 /**
  * A tool. The promise is rejected with a ToolError when the call or the tool fails.
@@ -34,6 +34,9 @@ type ArgumentsOf<Name extends keyof ToolsByName> = ToolsByName[Name] extends Too
 
 /** What a tool answers, by its full name. */
 type ResultOf<Name extends keyof ToolsByName> = ToolsByName[Name] extends Tool<any, infer Result> ? Result : never;
+
+/** The full names of tools that need no arguments. */
+type WithoutArguments = { [Name in keyof ToolsByName]: {} extends ArgumentsOf<Name> ? Name : never }[keyof ToolsByName];
 
 interface CallOptions {
   /** Answer with the whole MCP result. */

@@ -74,6 +74,17 @@ func TestDeclarationsCompile(t *testing.T) {
 	for _, n := range []string{"new", "delete", "constructor", "then", "__proto__", "查询", "\u2e2f", "a\nb", "*/"} {
 		all = append(all, tool("names", n, `{}`, ``))
 	}
+	golden, err := filepath.Glob("testdata/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, file := range golden {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[fmt.Sprintf("golden%d.ts", i)] = declare.Declarations(declare.ToolsOf(b), declare.Limit)
+	}
 	files["names.ts"] = declare.Declarations(all, declare.MinLimit)
 	files["collet.d.ts"] = declare.Ambient(all, declare.Limit)
 	compile(t, files)
