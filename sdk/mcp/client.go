@@ -49,6 +49,11 @@ type Options struct {
 	// declares; nil is {}. Requests to a modern server carry it, too, unless their
 	// Meta holds its own.
 	Capabilities json.RawMessage
+	// LogLevel is what a server of the initialize era that declares logging is told
+	// to send messages of ("info"; 2025-11-25, server/utilities/logging): some send none
+	// before. Each session is told at its beginning; calls that come meanwhile wait up
+	// to 2 s. "" tells nothing. A modern server is told with each request, in its Meta.
+	LogLevel string
 	// OnStderr takes each line of the stderr of a server of Start without its newline, at most
 	// 64 KiB; the slice is valid during the call, which must not block for long.
 	OnStderr func(line []byte)
@@ -138,6 +143,7 @@ type Client struct {
 	stop context.CancelFunc
 	work sync.WaitGroup // what runs until base ends; Close waits for it
 
+	level      atomic.Pointer[levelPending] // of the newest session; nil before there is one
 	subscribed atomic.Bool
 	watched    *watched
 	ending     sync.Once
@@ -299,6 +305,7 @@ func (c *Client) request(ctx context.Context, method string, params json.RawMess
 
 // do sends a request and checks what the era demands of every result.
 func (c *Client) do(ctx context.Context, r request) (json.RawMessage, *failure.Failure) {
+	c.awaitLevel(ctx, r.method)
 	raw, f := c.link.do(ctx, r)
 	if f != nil || !c.server.Load().Modern {
 		return raw, f

@@ -114,6 +114,7 @@ func Dial(ctx context.Context, at Endpoint, opt Options) (*Client, error) {
 		l.abandon()
 		return nil, l.dialFailure(f)
 	}
+	c.tellLevel(c.levelPending())
 	c.subscribe()
 	return c, nil
 }
@@ -279,6 +280,7 @@ func (l *httpLink) do(ctx context.Context, r request) (json.RawMessage, *failure
 	if g := again(ctx); g != nil {
 		return nil, g
 	}
+	l.c.awaitLevel(ctx, r.method)
 	raw, f, _ = l.try(ctx, r)
 	return raw, f
 }

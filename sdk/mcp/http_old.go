@@ -41,6 +41,7 @@ func dialOld(ctx context.Context, at Endpoint, opt Options) (c *Client, f *failu
 		base.abandon()
 		return nil, f, old
 	}
+	c.tellLevel(c.levelPending())
 	return c, nil, true
 }
 

@@ -118,8 +118,10 @@ func (l *httpLink) again(r *renewal) {
 	ctx, cancel := context.WithTimeout(l.c.base, renewTimeout)
 	defer cancel()
 	l.c.opt.Log.Info("the server does not know this session any more; starting a new one")
+	level := l.c.levelPending() // before the session is there for others to call in
 	f := l.c.handshake(ctx, l.c.Server().Modern)
 	if f != nil {
+		level.over()
 		g := *f
 		g.Message = "the server ended the session and gave no new one: " + f.Message
 		if g.Delivery != failure.Answered {
@@ -127,6 +129,7 @@ func (l *httpLink) again(r *renewal) {
 		}
 		r.f = &g
 	} else {
+		l.c.tellLevel(level)
 		l.c.subscribe()
 	}
 	l.mu.Lock()

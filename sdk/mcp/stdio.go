@@ -45,6 +45,7 @@ func Start(ctx context.Context, cmd Command, opt Options) (*Client, error) {
 		abandon(c)
 		return nil, f
 	}
+	c.tellLevel(c.levelPending())
 	c.subscribe()
 	return c, nil
 }

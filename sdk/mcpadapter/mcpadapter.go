@@ -70,6 +70,7 @@ func New(env *adapter.Env, opt Options) adapter.Server {
 		return opt.Connect(ctx, env, s.listens(mcp.Options{
 			StopGrace:      stopGrace,
 			OnNotification: s.notified,
+			LogLevel:       "info",
 			OnStderr:       func(line []byte) { env.Log.Info(string(line), "from", "upstream") },
 			Log:            env.Log,
 		}))

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/collet-dev/collet/sdk/adapter"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/mcp"
@@ -81,31 +79,12 @@ func (s *server) connected(up Upstream) {
 	info := up.Server()
 	s.news.met(describe(info), forwardable(info.Capabilities))
 	s.news.health(adapter.Ready, nil)
-	s.hearLogs(up)
 	if s.news.wasListed() {
 		s.listAgain() // a server that was started again may offer other tools
 	}
 	if uris := s.resources.all(); len(uris) > 0 {
 		s.link.work.Go(func() { s.resubscribe(up, uris) })
 	}
-}
-
-// logLevel is what an upstream of the initialize era is told to send messages of:
-// without being told, some send none.
-const logLevel = `{"level":"info"}`
-
-// hearLogs asks for log messages. A modern upstream is asked with each request.
-func (s *server) hearLogs(up Upstream) {
-	if info := up.Server(); info.Modern || !gjson.GetBytes(info.Capabilities, "logging").Exists() {
-		return
-	}
-	s.link.work.Go(func() {
-		ctx, cancel := context.WithTimeout(s.link.base, relistTimeout)
-		defer cancel()
-		if _, err := up.Request(ctx, "logging/setLevel", json.RawMessage(logLevel), mcp.RequestOptions{}); err != nil {
-			s.env.Log.Debug("the upstream takes no log level", "error", err)
-		}
-	})
 }
 
 func (s *server) disconnected(why *failure.Failure) { s.news.health(adapter.Unavailable, why) }

@@ -3,6 +3,8 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -268,38 +270,18 @@ func TestForwardable(t *testing.T) {
 	}
 }
 
-// A server of the initialize era that logs is told to; others are left alone.
+// Log messages are asked for: by the client, which alone knows of sessions.
 func TestLogsAreAskedFor(t *testing.T) {
-	for _, c := range []struct {
-		modern       bool
-		capabilities string
-		want         bool
-	}{{false, `{"logging":{}}`, true}, {true, `{"logging":{}}`, false}, {false, `{}`, false}} {
-		asked := make(chan string, 1)
-		up := newFake()
-		up.info = mcp.ServerInfo{Modern: c.modern, Capabilities: json.RawMessage(c.capabilities)}
-		up.other = func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-			asked <- method + string(params)
-			return json.RawMessage("{}"), nil
-		}
-		s, _ := open(t, func(context.Context, int) (Upstream, error) { return up, nil })
-		if _, err := s.link.acquire(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		up.die(nil)
-		if err := s.Close(); err != nil { // waits for what is asked
-			t.Fatal(err)
-		}
-		select {
-		case got := <-asked:
-			if !c.want || got != `logging/setLevel{"level":"info"}` {
-				t.Errorf("%+v: asked %s", c, got)
-			}
-		default:
-			if c.want {
-				t.Errorf("%+v: not asked", c)
-			}
-		}
+	asked := make(chan string, 1)
+	s := New(&adapter.Env{Log: slog.New(slog.DiscardHandler)}, Options{Connect: func(_ context.Context, _ *adapter.Env, opt mcp.Options) (Upstream, error) {
+		asked <- opt.LogLevel
+		return newFake(), nil
+	}})
+	if got := <-asked; got != "info" {
+		t.Errorf("level %q", got)
+	}
+	if err := s.(io.Closer).Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
