@@ -26,7 +26,7 @@ PACKAGES := $(MODULES:%=./%/...)
 
 # The steps are ordered, quick ones first, and each keeps both cores busy by itself.
 .NOTPARALLEL:
-.PHONY: build run test lint proto bench conformance clean
+.PHONY: build run test lint proto bench tokens conformance clean
 .PHONY: fmt-check vet-all proto-check standalone unit servers
 
 ## build: the host and the plugins it ships with
@@ -94,6 +94,10 @@ bench: build
 	CGO_ENABLED=0 go run -trimpath ./bench -bin bin
 	CGO_ENABLED=0 go test -run '^$$' -bench . ./host/internal/search
 
+## tokens: what the tools of real servers cost a model, counted; see bench/tokens/README.md
+tokens: build $(CACHE)/tokens/installed
+	CGO_ENABLED=0 go run -trimpath ./bench/tokens -bin bin -npm $(CACHE)/tokens
+
 ## clean: what build made; .cache/ (pinned tools and servers) stays
 clean:
 	rm -rf bin
@@ -104,6 +108,7 @@ servers: $(CACHE)/npm/installed $(CACHE)/gosdk/installed
 $(CACHE)/npm/installed: test/npm/package.json test/npm/package-lock.json
 $(CACHE)/conformance/installed: test/conformance/package.json test/conformance/package-lock.json
 $(CACHE)/buf/installed: tools/buf/package.json tools/buf/package-lock.json
+$(CACHE)/tokens/installed: bench/tokens/npm/package.json bench/tokens/npm/package-lock.json
 # No install scripts: the packages are code we run in tests, not code we let run at will.
 $(CACHE)/%/installed:
 	tools/node.sh $(CACHE)/node

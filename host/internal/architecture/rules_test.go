@@ -275,6 +275,9 @@ var allowed = map[string]map[string]string{
 	},
 	"bench/internal/load":     {},
 	"bench/internal/sdkproxy": {},
+	"bench/tokens": {
+		"sdk/mcp": "it is a client of collet serve",
+	},
 }
 
 // restricted says who alone may import a package from outside, tests apart, and
