@@ -223,3 +223,26 @@ func TestTheListSurvives(t *testing.T) {
 	}
 	again.close()
 }
+
+// Nothing that a client's parser gives up on gets into a list; a person gets it whole.
+func TestAbsurdSchemas(t *testing.T) {
+	t.Parallel()
+	opt := options(t, "[host]\nexposure = \"direct\"\n[servers.n]\ncommand = \"./n\"\n")
+	scripted(t, opt, "n", works("-fault schema:all"))
+	up := live(t, opt)
+	list := up.list()
+	tool := gjson.Get(list, `tools.#(name=="n__sch_deep")`).Raw
+	if want := `{"name":"n__sch_deep",`; !strings.HasPrefix(tool, want) || gjson.Get(tool, "inputSchema").Raw != `{"type":"object"}` || !strings.Contains(tool, `"collet.dev/unchecked"`) {
+		t.Errorf("listed is %.300s", tool)
+	}
+	if deep, err := up.h.Tool(patient(t), "n/sch_deep"); err != nil || !strings.Contains(string(deep.Definition), strings.Repeat(`{"anyOf":[`, 2000)) {
+		t.Errorf("the tool itself is cut: %v", err)
+	}
+	got := up.call("tool_search", `{"query":"n/sch_deep"}`)
+	if strings.Contains(got, `{"anyOf":[{"anyOf"`) {
+		t.Errorf("found is %.300s", got)
+	}
+	up.close()
+	down := live(t, opt)
+	down.same("after a restart", list)
+}

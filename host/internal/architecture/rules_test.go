@@ -178,6 +178,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/name":     "prompts are spelled like tools; similar names",
 		"host/internal/rawjson":  "it writes results around what others wrote",
 		"host/internal/results":  "result_read",
+		"host/internal/schema":   "what is nested too deep to be checked is not listed either",
 		"host/internal/search":   "tool_search",
 		"sdk/failure":            "a failure's class as a JSON-RPC code",
 		"sdk/mcp":                "it is a handler of the server half",

@@ -86,8 +86,8 @@ type document struct {
 func inspect(value any) (*document, error) {
 	var v survey
 	v.walk(value, "", 0)
-	if v.depth > maxSchemaDepth {
-		return nil, fmt.Errorf("the schema is too costly: it is nested deeper than %d levels", maxSchemaDepth)
+	if v.depth > MaxDepth {
+		return nil, fmt.Errorf("the schema is too costly: it is nested deeper than %d levels", MaxDepth)
 	}
 	if v.number != "" {
 		return nil, fmt.Errorf("the schema holds the number %s at %q, which is too large to compare with", v.number, v.pointer)

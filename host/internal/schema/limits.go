@@ -13,18 +13,21 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
+// MaxDepth is how deep containers of a schema that is checked may be nested: about
+// 60 levels of properties.
+const MaxDepth = 128
+
 // Bounds on schemas. The largest that real servers publish are 75 to 150 KB with
 // a few thousand sub-schemas; the work of compiling grows with the square of their
 // number in the library.
 const (
-	maxSize        = 1 << 20   // bytes of the schema
-	maxSchemaDepth = 128       // nested containers, about 60 levels of properties
-	maxSchemas     = 5_000     // sub-schemas
-	maxExpansion   = 20_000    // schemas that one value is checked against
-	maxChain       = 64        // references and combinations followed for one value
-	maxProgram     = 40_000    // instructions of all patterns together
-	maxSearch      = 5_000_000 // steps that the library takes to find resources and anchors, which it searches for one by one
-	maxReferred    = 4 << 20   // bytes below all targets of references, which the library may read once more each
+	maxSize      = 1 << 20   // bytes of the schema
+	maxSchemas   = 5_000     // sub-schemas
+	maxExpansion = 20_000    // schemas that one value is checked against
+	maxChain     = 64        // references and combinations followed for one value
+	maxProgram   = 40_000    // instructions of all patterns together
+	maxSearch    = 5_000_000 // steps that the library takes to find resources and anchors, which it searches for one by one
+	maxReferred  = 4 << 20   // bytes below all targets of references, which the library may read once more each
 )
 
 // Bounds on values.
@@ -88,7 +91,7 @@ type survey struct {
 
 func (v *survey) walk(value any, pointer string, depth int) {
 	v.depth = max(v.depth, depth)
-	if depth > maxSchemaDepth { // the larger of the two limits on depth
+	if depth > MaxDepth { // the larger of the two limits on depth
 		return
 	}
 	switch value := value.(type) {

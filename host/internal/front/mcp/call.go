@@ -46,9 +46,13 @@ func (f *Front) callByBridge(ctx context.Context, r *protocol.Incoming, argument
 	if inner.Exists() && !inner.IsObject() {
 		return toolError("tool_call", "invalid-arguments", "arguments must be an object"), nil
 	}
-	f.settled(ctx, r.Caller)
 	seen := f.outlook(r.Caller)
 	tool, ok := seen.tools[wanted.String()] // by either name: a model may have read it
+	if !ok {
+		f.settled(ctx, r.Caller) // it may be of a server that is still starting
+		seen = f.outlook(r.Caller)
+		tool, ok = seen.tools[wanted.String()]
+	}
 	if !ok {
 		return toolError(wanted.String(), "not-found", "no tool is called "+wanted.String()+suggest(seen.servers, wanted.String())+"; use tool_search to find its name"), nil
 	}

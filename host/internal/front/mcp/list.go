@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/collet-dev/collet/host/internal/exposure"
 	protocol "github.com/collet-dev/collet/sdk/mcp"
 )
@@ -89,52 +87,7 @@ func (o *outlook) render() *list {
 // InputSchema is the schema of a tool as it is listed to a caller.
 func (f *Front) InputSchema(_ context.Context, c *protocol.Caller, wire string) json.RawMessage {
 	if t, ok := f.outlook(c).tools[wire]; ok {
-		return t.InputSchema
+		return listedSchema(t)
 	}
 	return nil
-}
-
-// appendDefinition appends a tool as its server wrote it, but under its wire name
-// and with an inputSchema that says that it is an object: MCP demands it, and
-// model interfaces refuse a whole list for one tool without it. A schema that
-// says something else is left alone.
-func appendDefinition(dst []byte, t Tool) []byte {
-	def := string(t.Definition)
-	name, schema := gjson.Get(def, "name"), gjson.Get(def, "inputSchema")
-	edits := []edit{{name.Index, name.Index + len(name.Raw), `"` + t.Wire + `"`}}
-	switch {
-	case !schema.Exists():
-		end := strings.LastIndexByte(def, '}')
-		edits = append(edits, edit{end, end, `,"inputSchema":{"type":"object"}`})
-	case !schema.IsObject():
-		edits = append(edits, edit{schema.Index, schema.Index + len(schema.Raw), `{"type":"object"}`})
-	case !schema.Get("type").Exists():
-		text := `"type":"object"`
-		if !empty(schema) {
-			text += ","
-		}
-		edits = append(edits, edit{schema.Index + 1, schema.Index + 1, text})
-	}
-	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
-	at := 0
-	for _, e := range edits {
-		dst = append(append(dst, def[at:e.from]...), e.text...)
-		at = e.to
-	}
-	return append(dst, def[at:]...)
-}
-
-// edit puts text in the place of bytes from..to.
-type edit struct {
-	from, to int
-	text     string
-}
-
-func empty(object gjson.Result) bool {
-	none := true
-	object.ForEach(func(_, _ gjson.Result) bool {
-		none = false
-		return false
-	})
-	return none
 }

@@ -80,11 +80,16 @@ func hitJSON(t Tool, score float64) []byte {
 	var o rawjson.Object
 	o.String("name", t.FullName())
 	o.OptionalString("wireName", t.Wire)
-	o.String("description", t.Description)
+	o.String("description", cutText(t.Description, maxText))
 	o.String("exposure", string(t.Exposure))
 	o.Raw("score", fmt.Appendf(nil, "%g", score))
-	if t.InputSchema != nil {
+	switch {
+	case t.InputSchema == nil:
+	case schemaFits(string(t.InputSchema)):
 		o.Raw("inputSchema", t.InputSchema)
+	default:
+		o.Raw("inputSchema", []byte(anything))
+		o.String("unchecked", uncheckedWhy)
 	}
 	return o.Bytes()
 }
