@@ -160,21 +160,29 @@ type view struct{ *Front }
 
 // Settled implements front.Host.
 func (v view) Settled(ctx context.Context, concerns func(server string) bool) {
-	h := v.host.hub
-	limit := h.Config().Host.ConnectWait
-	for _, n := range h.Names() {
-		s := h.Server(n)
-		if s == nil || !concerns(n) {
-			continue
+	for _, n := range v.host.hub.Names() {
+		if concerns(n) {
+			v.settle(ctx, n, false)
 		}
-		until := s.Since().Add(limit)
-		if s.Since().Before(v.began) {
-			until = v.began.Add(limit)
-		}
-		wait, cancel := context.WithDeadline(ctx, until)
-		s.Settle(wait)
-		cancel()
 	}
+}
+
+// Arrived implements front.Host.
+func (v view) Arrived(ctx context.Context, server string) bool { return v.settle(ctx, server, true) }
+
+// settle waits for one server, at most for connect_wait since it was first wanted.
+func (v view) settle(ctx context.Context, name string, asked bool) bool {
+	s := v.host.hub.Server(name)
+	if s == nil {
+		return false
+	}
+	since := s.Since()
+	if since.Before(v.began) {
+		since = v.began
+	}
+	ctx, cancel := context.WithDeadline(ctx, since.Add(v.host.hub.Config().Host.ConnectWait))
+	defer cancel()
+	return s.Settle(ctx, asked)
 }
 
 // Plain implements front.Host.

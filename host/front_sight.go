@@ -26,6 +26,7 @@ type part struct {
 	tools          []*catalog.Tool // never changed in place
 	introduced     *server.Introduction
 	state          server.State
+	asked          bool // this host has been told of the tools
 	down, starting bool
 }
 
@@ -33,14 +34,14 @@ func lookAt(s *server.Server) part {
 	set, status := s.Settings(), s.Status()
 	tools, listed := s.Tools()
 	return part{
-		server: s, set: set, tools: tools, introduced: s.Introduction(), state: status.State,
+		server: s, set: set, tools: tools, introduced: s.Introduction(), state: status.State, asked: listed,
 		down:     !listed || status.Failure != nil && status.State != server.Degraded,
 		starting: status.State == server.Starting || status.State == server.Idle && !listed,
 	}
 }
 
 func (p part) same(q part) bool {
-	return p.server == q.server && p.set == q.set && p.introduced == q.introduced && p.state == q.state &&
+	return p.server == q.server && p.set == q.set && p.introduced == q.introduced && p.state == q.state && p.asked == q.asked &&
 		p.down == q.down && p.starting == q.starting && len(p.tools) == len(q.tools) && (len(p.tools) == 0 || &p.tools[0] == &q.tools[0])
 }
 
@@ -71,16 +72,21 @@ func (v view) Servers() []front.Server {
 func seen(p part, wire func(*catalog.Tool) string) front.Server {
 	out := front.Server{
 		Name: p.server.Name(), Description: p.set.Description, Rules: p.set.Rules,
-		State: string(p.state), Down: p.down, Starting: p.starting,
+		State: string(p.state), Down: p.down, Starting: p.starting, Asked: p.asked,
 	}
 	if in := p.introduced; in != nil {
 		out.Instructions, out.Methods, out.Capabilities = in.Instructions, in.Methods, in.Capabilities
 	}
-	for _, t := range p.tools {
-		if e := p.set.Rules.Of(t.Name); e != Hidden {
-			out.Tools = append(out.Tools, front.Tool{Tool: t, Wire: wire(t), Exposure: e})
+	shown := func(tools []*catalog.Tool) (shown []front.Tool) {
+		for _, t := range tools {
+			if e := p.set.Rules.Of(t.Name); e != Hidden {
+				shown = append(shown, front.Tool{Tool: t, Wire: wire(t), Exposure: e})
+			}
 		}
+		return shown
 	}
+	// A tool is withdrawn with a new list, which makes another part.
+	out.Tools, out.Withdrawn = shown(p.tools), shown(p.server.AllWithdrawn())
 	slices.SortFunc(out.Tools, func(a, b front.Tool) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

@@ -74,13 +74,16 @@ func (s *Server) Recall(ctx context.Context) {
 		tools[i] = catalog.New(s.name, o)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listed || s.Settings() != set || s.life.state == Stopped {
-		return // it has been faster
+	late := s.listed || s.Settings() != set || s.life.state == Stopped
+	if !late {
+		s.tools, s.recalled = tools, true
+		s.introduced = introduction(snap.Info, snap.Methods)
+		s.movedLocked()
 	}
-	s.tools, s.recalled = tools, true
-	s.introduced = introduction(snap.Info, snap.Methods)
-	s.movedLocked()
+	s.mu.Unlock()
+	if !late && s.env.Listed != nil {
+		s.env.Listed(s.name)
+	}
 }
 
 // keepLocked has what the server offers now kept, in the background: r is what it

@@ -14,11 +14,12 @@ func (s *Server) Since() time.Time {
 }
 
 // Settle waits, without starting it, until something can be said of the server's
-// tools: they are known or recalled, or it cannot be started.
-func (s *Server) Settle(ctx context.Context) {
+// tools: they are known or recalled, or it cannot be started. With asked, what is
+// recalled does not count. It reports whether this host has been told of them.
+func (s *Server) Settle(ctx context.Context, asked bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.listed && !s.recalled && (s.life.state == Idle || s.life.state == Starting) {
+	for !s.listed && (asked || !s.recalled) && (s.life.state == Idle || s.life.state == Starting) {
 		moved := s.moved
 		s.mu.Unlock()
 		select {
@@ -27,7 +28,8 @@ func (s *Server) Settle(ctx context.Context) {
 		}
 		s.mu.Lock()
 		if ctx.Err() != nil {
-			return
+			break
 		}
 	}
+	return s.listed
 }

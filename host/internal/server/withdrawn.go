@@ -48,3 +48,14 @@ func (s *Server) Withdrawn(name string) (Withdrawal, bool) {
 	w, ok := s.withdrawn[name]
 	return w, ok
 }
+
+// AllWithdrawn are the tools the server withdrew, as they were, in no order.
+func (s *Server) AllWithdrawn() []*catalog.Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tools := make([]*catalog.Tool, 0, len(s.withdrawn))
+	for _, w := range s.withdrawn {
+		tools = append(tools, w.Tool)
+	}
+	return tools
+}

@@ -30,7 +30,7 @@ func (f *Front) callTool(ctx context.Context, r *protocol.Incoming) (json.RawMes
 	if !ok {
 		f.settled(ctx, r.Caller) // it may be of a server that is still starting
 		seen = f.outlook(r.Caller)
-		if tool, ok = seen.tools[wire]; !ok {
+		if tool, ok = seen.tool(wire); !ok {
 			return nil, unknownTool(seen.servers, wire)
 		}
 	}
@@ -51,7 +51,7 @@ func (f *Front) callByBridge(ctx context.Context, r *protocol.Incoming, argument
 	if !ok {
 		f.settled(ctx, r.Caller) // it may be of a server that is still starting
 		seen = f.outlook(r.Caller)
-		tool, ok = seen.tools[wanted.String()]
+		tool, ok = seen.tool(wanted.String())
 	}
 	if !ok {
 		return toolError(wanted.String(), "not-found", "no tool is called "+wanted.String()+suggest(seen.servers, wanted.String())+"; use tool_search to find its name"), nil

@@ -33,7 +33,7 @@ func (f *Front) listAll(ctx context.Context, r *protocol.Incoming) (json.RawMess
 	var wg sync.WaitGroup
 	for i, s := range servers {
 		wg.Go(func() {
-			for _, item := range f.listOne(ctx, r.Caller, s.Name, r.Method) {
+			for _, item := range f.listOne(ctx, r.Caller, s, r.Method) {
 				lists[i] = append(lists[i], f.renamed(s.Name, r.Method, string(item)))
 			}
 		})
@@ -60,12 +60,16 @@ func (f *Front) on(c *protocol.Caller, server, method string, params json.RawMes
 	}
 }
 
-// listOne is one server's list as the server wrote it, its pages in one.
-func (f *Front) listOne(ctx context.Context, c *protocol.Caller, server, method string) [][]byte {
+// listOne is one server's list as the server wrote it, its pages in one. Nobody
+// knows how long a server takes that this host has not been able to ask yet.
+func (f *Front) listOne(ctx context.Context, c *protocol.Caller, s Server, method string) [][]byte {
+	if !s.Asked && !f.host.Arrived(ctx, s.Name) {
+		return nil
+	}
 	var all [][]byte
 	params := json.RawMessage(`{}`)
 	for range maxPages {
-		raw, err := f.host.Forward(ctx, f.on(c, server, method, params))
+		raw, err := f.host.Forward(ctx, f.on(c, s.Name, method, params))
 		if err != nil {
 			return all
 		}
@@ -113,7 +117,7 @@ func (f *Front) forwardPrompt(ctx context.Context, r *protocol.Incoming, path st
 // forwardResource asks those whom a URI may belong to, in turn while it is not
 // theirs.
 func (f *Front) forwardResource(ctx context.Context, r *protocol.Incoming, path string) (json.RawMessage, error) {
-	owners, err := f.ownersOf(r.Caller, r.Method, gjson.GetBytes(r.Params, path).String())
+	owners, err := f.ownersOf(ctx, r.Caller, r.Method, gjson.GetBytes(r.Params, path).String())
 	if err != nil {
 		return nil, err
 	}

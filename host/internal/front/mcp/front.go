@@ -33,6 +33,9 @@ type Host interface {
 	// them, or have failed to, at most for the configuration's connect_wait since the
 	// host began to start them. It waits only for those that concern the caller.
 	Settled(ctx context.Context, concerns func(server string) bool)
+	// Arrived waits as long for one server to tell this host of its tools, and reports
+	// whether it has.
+	Arrived(ctx context.Context, server string) bool
 	// Plain says that names have no prefix (wire_names = "plain").
 	Plain() bool
 	// SamePrincipal says whether two Caller.Principal are the same.
@@ -56,6 +59,8 @@ type Server struct {
 	Starting     bool // it is down because it has not come up yet
 	Rules        exposure.Rules
 	Tools        []Tool          // sorted by name; hidden ones are not among them
+	Withdrawn    []Tool          // that it had, and has no more
+	Asked        bool            // all this is what it told this host, and not an earlier one
 	Methods      []string        // that Forward takes
 	Capabilities json.RawMessage // the upstream's, nil when unknown
 }

@@ -96,7 +96,7 @@ func (f *Front) promptOf(ctx context.Context, c *protocol.Caller, wire string) (
 				return owned{s.Name, own}, nil // no altered name is like it
 			}
 		}
-		for _, p := range f.listOne(ctx, c, s.Name, "prompts/list") {
+		for _, p := range f.listOne(ctx, c, s, "prompts/list") {
 			own := gjson.GetBytes(p, "name").String()
 			if f.promptName(s.Name, own) == wire {
 				found = append(found, owned{s.Name, own})
@@ -116,14 +116,18 @@ func (f *Front) promptOf(ctx context.Context, c *protocol.Caller, wire string) (
 // ownersOf are whom a URI may belong to, of the servers that take a method. Behind
 // a prefix there is one. One without came from a tool's result, and is the only
 // server's that has resources, or nobody's; under plain names it may be anybody's.
-func (f *Front) ownersOf(c *protocol.Caller, method, uri string) ([]owned, error) {
+func (f *Front) ownersOf(ctx context.Context, c *protocol.Caller, method, uri string) ([]owned, error) {
+	f.settled(ctx, c)
 	servers := offering(f.servers(c), method)
 	var owners []owned
 	rest, prefixed := strings.CutPrefix(uri, uriPrefix)
 	switch {
 	case f.host.Plain() || !prefixed && len(servers) == 1:
 		for _, s := range servers {
-			owners = append(owners, owned{s.Name, uri})
+			// Whoever may be the one that has it must not hold up those who do.
+			if len(servers) == 1 || s.Asked || f.host.Arrived(ctx, s.Name) {
+				owners = append(owners, owned{s.Name, uri})
+			}
 		}
 	case prefixed:
 		server, own, _ := strings.Cut(rest, "/")

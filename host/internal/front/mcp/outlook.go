@@ -14,6 +14,7 @@ import (
 type outlook struct {
 	servers []Server
 	tools   map[string]Tool // by canonical name and by wire name
+	gone    map[string]Tool // that a server has no more, likewise
 	bridges []bridge
 	list    func() *list
 }
@@ -62,18 +63,32 @@ func (f *Front) outlook(c *protocol.Caller) *outlook {
 }
 
 func newOutlook(servers []Server) *outlook {
-	o := &outlook{servers: servers, tools: map[string]Tool{}, bridges: offered(servers)}
-	for _, s := range servers {
-		for _, t := range s.Tools {
+	o := &outlook{servers: servers, tools: map[string]Tool{}, gone: map[string]Tool{}, bridges: offered(servers)}
+	put := func(into map[string]Tool, tools []Tool) {
+		for _, t := range tools {
 			for _, n := range []string{t.FullName(), t.Wire} {
-				if _, taken := o.tools[n]; !taken && n != "" {
-					o.tools[n] = t
+				if _, taken := into[n]; !taken && n != "" {
+					into[n] = t
 				}
 			}
 		}
 	}
+	for _, s := range servers {
+		put(o.tools, s.Tools)
+		put(o.gone, s.Withdrawn)
+	}
 	o.list = sync.OnceValue(o.render)
 	return o
+}
+
+// tool is the tool of a canonical name or a wire name. One that its server has no
+// more is found as well: whoever has read of it is told by the call.
+func (o *outlook) tool(name string) (Tool, bool) {
+	t, ok := o.tools[name]
+	if !ok {
+		t, ok = o.gone[name]
+	}
+	return t, ok
 }
 
 // narrow is servers as a principal sees them.
@@ -83,13 +98,15 @@ func narrow(servers []Server, who Principal) []Server {
 		if !who.AllowsServer(s.Name) {
 			continue
 		}
-		var tools []Tool
-		for _, t := range s.Tools {
-			if t.Exposure = who.Exposure(s.Name, t.Name, t.Exposure); t.Exposure.Searchable(exposure.Model) {
-				tools = append(tools, t)
+		allowed := func(all []Tool) (tools []Tool) {
+			for _, t := range all {
+				if t.Exposure = who.Exposure(s.Name, t.Name, t.Exposure); t.Exposure.Searchable(exposure.Model) {
+					tools = append(tools, t)
+				}
 			}
+			return tools
 		}
-		s.Tools = tools
+		s.Tools, s.Withdrawn = allowed(s.Tools), allowed(s.Withdrawn)
 		own = append(own, s)
 	}
 	return own

@@ -33,6 +33,7 @@ func (h inquirer) ReadResult(string, json.RawMessage) (json.RawMessage, error) {
 	return nil, &failure.Failure{}
 }
 func (h inquirer) Settled(context.Context, func(string) bool) {}
+func (h inquirer) Arrived(context.Context, string) bool       { return true }
 func (h inquirer) Plain() bool                                { return false }
 func (h inquirer) SamePrincipal(a, b any) bool                { return a == b }
 func (h inquirer) Call(ctx context.Context, req call.Request) (*call.Result, error) {

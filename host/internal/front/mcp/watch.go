@@ -35,8 +35,7 @@ type watching struct {
 
 // Watch implements protocol.Watcher.
 func (f *Front) Watch(ctx context.Context, c *protocol.Caller, uri string) (release func(), err error) {
-	f.settled(ctx, c)
-	owners, err := f.ownersOf(c, "resources/subscribe", uri)
+	owners, err := f.ownersOf(ctx, c, "resources/subscribe", uri)
 	if err != nil {
 		return nil, err
 	}
