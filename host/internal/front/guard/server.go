@@ -8,6 +8,11 @@ import (
 	"time"
 )
 
+// maxHeaders bounds a request's headers, in bytes: a token, and the arguments that
+// travel in Mcp-Param-* headers. In the process they are up to three times that, of
+// strangers too; and proxies that clients go through allow for no more.
+const maxHeaders = 32 << 10
+
 // Server is an http.Server for a handler behind a Guard. A connection that does not
 // send its headers, or nothing at all, ends; bodies and answers have the guard's
 // deadlines, since the server's own would end streams. A handler that panics is an
@@ -21,7 +26,7 @@ func Server(h http.Handler, log *slog.Logger) *http.Server {
 		Handler:           tellPanics(h, log),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10, // arguments travel in Mcp-Param-* headers too
+		MaxHeaderBytes:    maxHeaders,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		// net/http answers "OPTIONS *" by itself otherwise, without Host and Origin.
 		DisableGeneralOptionsHandler: true,
