@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/front/guard"
 	front "github.com/collet-dev/collet/host/internal/front/mcp"
 	"github.com/collet-dev/collet/host/internal/server"
@@ -187,6 +188,11 @@ func (v view) settle(ctx context.Context, name string, asked bool) bool {
 
 // Plain implements front.Host.
 func (v view) Plain() bool { return v.host.hub.Config().Host.WireNames == "plain" }
+
+// Identifiers implements front.Host.
+func (v view) Identifiers() func(*catalog.Tool) (server, tool string) {
+	return v.host.hub.Identifiers()
+}
 
 // SamePrincipal implements front.Host.
 func (v view) SamePrincipal(a, b any) bool { return samePrincipal(a, b) }

@@ -34,7 +34,7 @@ func (f *Front) callBridge(ctx context.Context, name string, r *protocol.Incomin
 const always = `"_meta":{"anthropic/alwaysLoad":true}`
 
 var toolSearch = bridge{"tool_search", `{"name":"tool_search","title":"Search tools",` +
-	`"description":"Finds tools of the connected servers by what they do, or by name. Only a few tools are in the list; search before you conclude that something cannot be done. Each answer has the tool's name, what it does and its input schema; exposure says how to call it: direct by its wireName, deferred with tool_call, codemode from a script with codemode.",` +
+	`"description":"Finds tools of the connected servers by what they do, or by name. Only a few tools are in the list; search before you conclude that something cannot be done. Each tool comes with its name, what it does and its input schema; one that only scripts can call with its TypeScript declaration instead. exposure says how to call it: direct by its wireName, deferred with tool_call, codemode from a script with codemode.",` +
 	`"inputSchema":{"type":"object","properties":{` +
 	`"query":{"type":"string","description":"What the tool should do, in a few words; or names of tools, with commas between."},` +
 	`"server":{"type":"string","description":"Only tools of this server."},` +

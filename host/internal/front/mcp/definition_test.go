@@ -119,7 +119,7 @@ func TestAbsurdDefinitions(t *testing.T) {
 		if listed, schema := gjson.Get(got, "inputSchema").Raw, string(listedSchema(tool)); listed != schema {
 			t.Errorf("%s: the schema is listed as %.100s and taken as %.100s", name, listed, schema)
 		}
-		hit := string(hitJSON(tool, 1))
+		hit := string(tell([]found{{Tool: tool, score: 1}})[0])
 		if len(hit) > maxSchema+2*maxText || nesting(hit) > maxNesting+1 || !gjson.Valid(hit) {
 			t.Errorf("%s: found as %.400s", name, hit)
 		}

@@ -38,6 +38,8 @@ type Host interface {
 	Arrived(ctx context.Context, server string) bool
 	// Plain says that names have no prefix (wire_names = "plain").
 	Plain() bool
+	// Identifiers says how scripts spell a tool and its server now, to one goroutine.
+	Identifiers() func(*catalog.Tool) (server, tool string)
 	// SamePrincipal says whether two Caller.Principal are the same.
 	SamePrincipal(a, b any) bool
 	// Call and Forward are the host's.

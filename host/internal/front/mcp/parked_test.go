@@ -35,7 +35,10 @@ func (h inquirer) ReadResult(string, json.RawMessage) (json.RawMessage, error) {
 func (h inquirer) Settled(context.Context, func(string) bool) {}
 func (h inquirer) Arrived(context.Context, string) bool       { return true }
 func (h inquirer) Plain() bool                                { return false }
-func (h inquirer) SamePrincipal(a, b any) bool                { return a == b }
+func (h inquirer) Identifiers() func(*catalog.Tool) (string, string) {
+	return func(t *catalog.Tool) (string, string) { return t.Server, t.Name }
+}
+func (h inquirer) SamePrincipal(a, b any) bool { return a == b }
 func (h inquirer) Call(ctx context.Context, req call.Request) (*call.Result, error) {
 	return h.tool(ctx, req)
 }

@@ -41,9 +41,11 @@ func (f *Front) search(ctx context.Context, r *protocol.Incoming, arguments json
 			return ok && t.Exposure.Searchable(exposure.Model)
 		},
 	})
-	found := make([][]byte, 0, len(hits))
+	identifier := f.host.Identifiers()
+	all := make([]found, 0, len(hits))
 	for _, h := range hits {
-		found = append(found, hitJSON(tools[h.Server+"/"+h.Tool], h.Score))
+		t := tools[h.Server+"/"+h.Tool]
+		all = append(all, found{Tool: t, declared: declared(t, identifier), score: h.Score})
 	}
 	var pending [][]byte
 	for _, s := range servers {
@@ -55,7 +57,7 @@ func (f *Front) search(ctx context.Context, r *protocol.Incoming, arguments json
 		}
 	}
 	var o rawjson.Object
-	o.Raw("tools", rawjson.Array(found))
+	o.Raw("tools", rawjson.Array(tell(all)))
 	o.Int("total", int64(total))
 	o.Raw("pending", rawjson.Array(pending))
 	structured := o.Bytes()
@@ -74,24 +76,6 @@ func hitLimit(limit gjson.Result) (n int, ok bool) {
 		return 0, false
 	}
 	return int(min(limit.Num, maxHits)), true
-}
-
-func hitJSON(t Tool, score float64) []byte {
-	var o rawjson.Object
-	o.String("name", t.FullName())
-	o.OptionalString("wireName", t.Wire)
-	o.String("description", cutText(t.Description, maxText))
-	o.String("exposure", string(t.Exposure))
-	o.Raw("score", fmt.Appendf(nil, "%g", score))
-	switch {
-	case t.InputSchema == nil:
-	case schemaFits(string(t.InputSchema)):
-		o.Raw("inputSchema", t.InputSchema)
-	default:
-		o.Raw("inputSchema", []byte(anything))
-		o.String("unchecked", uncheckedWhy)
-	}
-	return o.Bytes()
 }
 
 // indexAll brings the index up to date with the lists of all servers. There is one
