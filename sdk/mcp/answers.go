@@ -15,8 +15,13 @@ import (
 // People answer most of them, but a host asks for many callers over one connection.
 const maxAnswering = 128
 
+// maxResting bounds the goroutines that wait for the next request to answer. A new
+// one would have to grow its stack first, which for a short answer is a good part
+// of the work.
+const maxResting = 64
+
 // answers are the peer's requests that are being answered. end cancels them;
-// running waits for those of start.
+// running waits for those of start once there are no more, after drain or end.
 type answers struct {
 	base context.Context
 	max  int
@@ -26,6 +31,19 @@ type answers struct {
 	mu    sync.Mutex
 	ended bool
 	open  map[string]*inquiry // by the id's bytes: the peer's ids are its own
+	idle  int                 // goroutines that wait for one of next
+	next  chan task           // one for each that was idle; closed with ended
+}
+
+// task is a request for a goroutine that has answered another.
+type task struct {
+	q   *inquiry
+	run func(*inquiry)
+}
+
+func (t task) do() {
+	defer t.q.cancel()
+	t.run(t.q)
 }
 
 // inquiry is one request of the peer. ctx ends when the peer cancels it or the
@@ -40,19 +58,46 @@ func newAnswers(base context.Context, max int) *answers {
 	return &answers{base: base, max: max, open: map[string]*inquiry{}}
 }
 
-// start runs run on a goroutine of its own. What it returns, if anything, is the
+// start runs run on another goroutine, one for each request. What it returns, if anything, is the
 // answer to a request that is refused.
 func (a *answers) start(id []byte, run func(*inquiry)) (refusal []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q, refusal := a.file(id)
-	if q != nil {
-		a.running.Go(func() {
-			defer q.cancel()
-			run(q)
-		})
+	switch t := (task{q, run}); {
+	case q == nil:
+	case a.idle > 0:
+		a.idle--
+		a.next <- t
+	default:
+		a.running.Go(func() { a.serve(t) })
 	}
 	return refusal
+}
+
+// serve does one task after the other.
+func (a *answers) serve(t task) {
+	for more := true; more; {
+		t.do()
+		if !a.rest() {
+			return
+		}
+		t, more = <-a.next
+	}
+}
+
+// rest counts a goroutine that has nothing to do, if there may be one more.
+func (a *answers) rest() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ended || a.idle >= maxResting {
+		return false
+	}
+	if a.next == nil {
+		a.next = make(chan task, maxResting)
+	}
+	a.idle++
+	return true
 }
 
 // begin is start for whoever runs the request himself, which he must not without
@@ -107,6 +152,13 @@ func (a *answers) cancel(id []byte) bool {
 func (a *answers) drain() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.stop()
+}
+
+func (a *answers) stop() {
+	if !a.ended && a.next != nil {
+		close(a.next)
+	}
 	a.ended = true
 }
 
@@ -114,7 +166,7 @@ func (a *answers) drain() {
 func (a *answers) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ended = true
+	a.stop()
 	for _, q := range a.open {
 		q.cancel()
 	}

@@ -158,6 +158,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			t.Errorf("answer %s", got)
 		}
 	}
+	s.answers.drain()
 	s.answers.running.Wait()
 	s.end(failure.New(failure.ConnectionRefused, failure.DeliveryUnknown, "over"))
 	ask("99")
