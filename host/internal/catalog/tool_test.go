@@ -71,3 +71,21 @@ func TestEqual(t *testing.T) {
 		}
 	}
 }
+
+// What a tool offers makes the same tool again.
+func TestOffer(t *testing.T) {
+	yes, no := true, false
+	for _, o := range []Offer{
+		{Name: "t", Definition: json.RawMessage(definition), ReadOnly: &yes, Idempotent: &no, AsksConsent: true, OutputSchema: json.RawMessage(`{"type":"array"}`)},
+		{Name: "t", Definition: json.RawMessage(`{"outputSchema":null}`), Idempotent: &yes, OutputSchema: json.RawMessage(`{ }`)},
+		{Name: "t"},
+	} {
+		was := New("s", o)
+		if is := New("s", was.Offer()); !is.Equal(was) {
+			t.Errorf("%+v becomes %+v", was, is)
+		}
+	}
+	if o := New("s", Offer{Name: "t", Definition: json.RawMessage(definition)}).Offer(); o.OutputSchema != nil || o.ReadOnly != nil {
+		t.Errorf("more is offered than was: %+v", o)
+	}
+}

@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -251,4 +252,38 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 		close(release)
 		wg.Wait()
 	})
+}
+
+// Sum is that of the file as it is now, and runs nothing.
+func TestSum(t *testing.T) {
+	f := newFixture(t)
+	data, err := os.ReadFile(f.binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := &Describer{CacheDir: f.cache}
+	check := func(when string) {
+		t.Helper()
+		want := fmt.Sprintf("%x", sha256.Sum256(data))
+		for _, d := range []*Describer{shared, {CacheDir: f.cache}, {}} {
+			if got, err := d.Sum(f.binary); err != nil || got != want {
+				t.Errorf("%s: %s, %v; want %s", when, got, err, want)
+			}
+		}
+	}
+	check("at first")
+	check("cached")
+	if _, err := shared.Describe(t.Context(), f.binary, f.env()); err != nil {
+		t.Fatal(err)
+	}
+	check("described")
+	data = append(data, '\n')
+	if err := os.WriteFile(f.binary, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	check("changed")
+	f.expectRuns(t, 1, "a sum")
+	if _, err := shared.Sum(f.binary + ".none"); err == nil {
+		t.Error("a file that is not there has a sum")
+	}
 }

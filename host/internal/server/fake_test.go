@@ -179,7 +179,13 @@ func (v *supervised) up() *run {
 		defer v.mu.Unlock()
 		v.now--
 	}()
-	return newRun(v.Server, p, p, &describe.Description{}, &log{})
+	r := newRun(v.Server, p, p, &describe.Description{}, &log{})
+	if v.env.Snapshots != nil {
+		if path, err := v.pluginFile(context.Background(), v.Settings()); err == nil {
+			r.key = v.key(v.Settings(), path)
+		}
+	}
+	return r
 }
 
 func (v *supervised) offers() (tools []*catalog.Tool) {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
@@ -80,5 +81,32 @@ func TestOutlooks(t *testing.T) {
 	}
 	if n := len(f.outlooks.of); n > maxOutlooks {
 		t.Errorf("%d outlooks are kept", n)
+	}
+}
+
+// A tool that its server has no more is found by its names by those alone who might
+// see it, and is in nobody's list.
+func TestWithdrawnTools(t *testing.T) {
+	now := serverOf("a")
+	now[1].Withdrawn = serverOf("b", "c", "a")[1].Tools
+	now[1].Withdrawn[1].Wire = "" // under plain names it has lost it
+	f := New(steady{now: &now})
+	defer f.Close()
+	all, own := f.outlook(everybody), f.outlook(&protocol.Caller{Principal: &narrowed{"c"}})
+	for name, want := range map[string][2]bool{
+		"s__a": {true, false}, "s/a": {true, false}, "s__b": {true, false}, "s/b": {true, false},
+		"s/c": {true, true}, "s__c": {false, false}, "": {false, false},
+	} {
+		_, whole := all.tool(name)
+		_, narrow := own.tool(name)
+		if whole != want[0] || narrow != want[1] {
+			t.Errorf("%s: found %v, and %v by who may see c; want %v", name, whole, narrow, want)
+		}
+	}
+	if got, _ := all.tool("s/a"); got.Tool != now[1].Tools[0].Tool {
+		t.Error("the tool that was is found in the place of the one that is")
+	}
+	if list := string(all.list().legacy); strings.Contains(list, "s__b") {
+		t.Error(list)
 	}
 }
