@@ -25,6 +25,8 @@ type connectOptions struct {
 	Getenv  func(string) string
 	Around  func() clientfile.Surroundings
 	Program func() (string, error)
+	// Servers is how many servers the collet that the client starts has.
+	Servers func(context.Context) (int, error)
 
 	Client                  clientfile.Client
 	Config                  string // "": what collet finds by itself
@@ -38,6 +40,13 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func newCmdConnect(f *Factory, runF func(context.Context, *connectOptions) error) *cobra.Command {
 	opts := &connectOptions{Streams: f.Streams, Getenv: f.Getenv, Around: surroundings, Program: program}
+	opts.Servers = func(ctx context.Context) (int, error) {
+		c, err := f.configuration(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return len(c.Servers), nil
+	}
 	clients := strings.Join(clientedit.Clients(), ", ")
 	cmd := &cobra.Command{
 		Use:   "connect CLIENT",
@@ -64,7 +73,7 @@ Clients: ` + clients,
 			if runF != nil {
 				return runF(cmd.Context(), opts)
 			}
-			return connectRun(opts)
+			return connectRun(cmd.Context(), opts)
 		},
 	}
 	flags := cmd.Flags()
@@ -135,12 +144,15 @@ func program() (string, error) {
 	return own, nil
 }
 
-func connectRun(opts *connectOptions) error {
+func connectRun(ctx context.Context, opts *connectOptions) error {
 	around := opts.Around()
 	places := clientfile.Places(around, opts.Getenv)
 	file := clientedit.File{Client: opts.Client.Name, Path: opts.File, Around: around}
 	if file.Path == "" {
 		place, ok := clientedit.Choose(places, opts.Client.Name, opts.Project, isDir)
+		if !ok && opts.Project && around.WorkDir == around.Home {
+			return usagef("--project: this is your home directory; run it in the project")
+		}
 		if !ok && opts.Project {
 			return usagef("%s has no files of projects", opts.Client.Title)
 		}
@@ -157,7 +169,16 @@ func connectRun(opts *connectOptions) error {
 	if err != nil {
 		return exitf(exitConfiguration, "%v", err)
 	}
-	return opts.carryOut(file, plan)
+	if err := opts.carryOut(file, plan); err != nil || opts.Remove || opts.Entry.URL != "" {
+		return err
+	}
+	// The client would only say that its server has ended.
+	if n, err := opts.Servers(ctx); err != nil {
+		opts.Streams.Note("collet: it cannot serve yet: %v", err)
+	} else if n == 0 {
+		opts.Streams.Note("collet: it has no servers yet; 'collet config import' takes over those of other clients")
+	}
+	return nil
 }
 
 func isDir(path string) bool {

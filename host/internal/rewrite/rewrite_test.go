@@ -133,3 +133,19 @@ func TestKeep(t *testing.T) {
 	}
 	holds(t, path+".bak", "1")
 }
+
+// TestNowhere fails where nothing can be made, whoever asks, and leaves nothing.
+func TestNowhere(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "f"), "1", 0o600)
+	if err := File(filepath.Join(dir, "f", "below.json"), nil, []byte("2")); err == nil {
+		t.Error("a file was made below a file")
+	}
+	if err := File(dir, nil, []byte("2")); err == nil {
+		t.Error("a directory was written to")
+	}
+	holds(t, filepath.Join(dir, "f"), "1")
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
