@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,8 +88,10 @@ func (f *Front) Settled() bool {
 	case <-f.settled:
 		return true
 	default:
-		return false
 	}
+	// The last one may have told a client of its tools a moment ago.
+	hub := f.host.hub
+	return !slices.ContainsFunc(hub.Names(), func(n string) bool { s := hub.Server(n); return s != nil && !s.Settled() })
 }
 
 // Close ends what is being served, after the answers in flight or with ctx.

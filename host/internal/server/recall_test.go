@@ -85,7 +85,7 @@ func TestRecall(t *testing.T) {
 	if next.Introduction() == nil {
 		t.Error("what it said of itself is not recalled")
 	}
-	if next.Settle(t.Context(), false) {
+	if next.Settle(t.Context(), false) || next.Settled() {
 		t.Error("what is recalled was listed")
 	}
 	gone, cancel := context.WithCancel(t.Context())
@@ -108,7 +108,7 @@ func TestRecall(t *testing.T) {
 	}
 	next.Recall(t.Context())
 	next.shows(t, "recalled too late", "a c", true)
-	if !next.Settle(t.Context(), true) {
+	if !next.Settle(t.Context(), true) || !next.Settled() {
 		t.Error("it was listed")
 	}
 	if err := next.Close(t.Context()); err != nil {
@@ -214,6 +214,9 @@ func TestSettle(t *testing.T) {
 		go v.Ready(t.Context(), 0)
 		if v.Settle(t.Context(), false) {
 			t.Error("it failed")
+		}
+		if !v.Settled() {
+			t.Error("a start that failed is none")
 		}
 		after("the start fails", v.took)
 		v.fail = nil

@@ -19,7 +19,7 @@ func (s *Server) Since() time.Time {
 func (s *Server) Settle(ctx context.Context, asked bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.listed && (asked || !s.recalled) && (s.life.state == Idle || s.life.state == Starting) {
+	for s.unsettledLocked() && (asked || !s.recalled) {
 		moved := s.moved
 		s.mu.Unlock()
 		select {
@@ -32,4 +32,16 @@ func (s *Server) Settle(ctx context.Context, asked bool) bool {
 		}
 	}
 	return s.listed
+}
+
+// Settled reports whether this host has been told of the server's tools, or could
+// not start it.
+func (s *Server) Settled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.unsettledLocked()
+}
+
+func (s *Server) unsettledLocked() bool {
+	return !s.listed && (s.life.state == Idle || s.life.state == Starting)
 }
