@@ -45,7 +45,6 @@ func TestServesTypeScriptClients(t *testing.T) {
 	if err := errors.Join(os.WriteFile(program, script, 0o600), os.Symlink(modules, filepath.Join(dir, "node_modules"))); err != nil {
 		t.Fatal(err)
 	}
-	collet := colletProgram(t)
 	for _, test := range []struct{ sdk, transport, version string }{
 		{"v1", "stdio", "2025-11-25"},
 		{"v1", "http", "2025-11-25"},
@@ -54,8 +53,31 @@ func TestServesTypeScriptClients(t *testing.T) {
 		{"v2legacy", "http", "2025-11-25"},
 	} {
 		t.Run(test.sdk+"/"+test.transport, func(t *testing.T) {
-			log := filepath.Join(t.TempDir(), "log")
-			config := fmt.Sprintf(`
+			visits(t, modules, test.transport, test.version, "node", program, test.sdk)
+		})
+	}
+}
+
+// The client of the official Go SDK, in both eras, does the same.
+func TestServesGoClients(t *testing.T) {
+	t.Parallel()
+	modules := npmDir(t)
+	program := filepath.Join(t.TempDir(), "sdkclient")
+	if err := build("../bench", program, "./internal/sdkclient"); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		for _, transport := range []string{"stdio", "http"} {
+			t.Run(version+"/"+transport, func(t *testing.T) { visits(t, modules, transport, version, program, version) })
+		}
+	}
+}
+
+// visits runs a client, whose further arguments are the transport and what is to be
+// reached by it, and checks what it says that it found.
+func visits(t *testing.T, modules, transport, version string, client ...string) {
+	log := filepath.Join(t.TempDir(), "log")
+	config := fmt.Sprintf(`
 [host]
 exposure = "deferred"
 response_budget = "8KiB"
@@ -71,57 +93,55 @@ args = [%q]
 [servers.dead]
 command = %q
 `, filepath.Join(built, "faultserver"), log, filepath.Join(modules, "@modelcontextprotocol/server-everything/dist/index.js"), filepath.Join(built, "no-such-file"))
-			arguments := []string{program, test.sdk, test.transport}
-			if test.transport == "http" {
-				arguments = append(arguments, guarded(t, open(t, config)))
-			} else {
-				file := filepath.Join(t.TempDir(), "mcp.toml")
-				if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				arguments = append(arguments, collet, "--config", file, "serve")
-			}
-			cmd := exec.CommandContext(patient(t), "node", arguments...)
-			home := t.TempDir()
-			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home, "XDG_CONFIG_HOME="+home)
-			var stderr strings.Builder
-			cmd.Stderr = &stderr
-			out, err := cmd.Output()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, stderr.String())
-			}
-			var said struct {
-				Version                 string
-				Tools, Found, Pending   []string
-				Prompts, Completed      []string
-				Echo, Sum, Asked, After string
-				Prompt, URI, Spilled    string
-				Progress                []float64
-				Unknown, Read, Whole    int
-				Canceled                bool
-			}
-			if err := json.Unmarshal(out, &said); err != nil {
-				t.Fatalf("%s: %v", out, err)
-			}
-			for what, ok := range map[string]bool{
-				"version":   said.Version == test.version,
-				"tools":     said.Tools[0] == "n__echo" && slices.Equal(said.Tools[len(said.Tools)-3:], []string{"tool_search", "tool_call", "result_read"}) && !slices.ContainsFunc(said.Tools, func(s string) bool { return strings.HasPrefix(s, "old__") }),
-				"echo":      said.Echo == "<&>" && said.After == "still here",
-				"search":    slices.Equal(said.Found, []string{"old/get-sum"}) && slices.Equal(said.Pending, []string{"dead"}),
-				"tool_call": strings.Contains(said.Sum, "42"),
-				"question":  strings.Contains(said.Asked, "Ann <& Co>"),
-				"progress":  len(said.Progress) >= 3 && slices.IsSorted(said.Progress),
-				"unknown":   said.Unknown == -32602,
-				"prompts":   slices.Contains(said.Prompts, "old__args-prompt") && strings.Contains(said.Prompt, "<&>") && slices.Equal(said.Completed, []string{"Engineering"}),
-				"resources": strings.HasPrefix(said.URI, "collet:old/demo://") && said.Read == 1,
-				"spilled":   said.Spilled == "over-budget" && said.Whole == 20000,
-				"cancel":    said.Canceled,
-			} {
-				if !ok {
-					t.Errorf("%s: the client says %s", what, out)
-				}
-			}
-			awaitCanceled(t, log, "t_progress_forever", false)
-		})
+	arguments := append(client[1:len(client):len(client)], transport)
+	if transport == "http" {
+		arguments = append(arguments, guarded(t, open(t, config)))
+	} else {
+		file := filepath.Join(t.TempDir(), "mcp.toml")
+		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		arguments = append(arguments, colletProgram(t), "--config", file, "serve")
 	}
+	cmd := exec.CommandContext(patient(t), client[0], arguments...)
+	home := t.TempDir()
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home, "XDG_CONFIG_HOME="+home)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	var said struct {
+		Version                 string
+		Tools, Found, Pending   []string
+		Prompts, Completed      []string
+		Echo, Sum, Asked, After string
+		Prompt, URI, Spilled    string
+		Progress                []float64
+		Unknown, Read, Whole    int
+		Canceled                bool
+	}
+	if err := json.Unmarshal(out, &said); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	for what, ok := range map[string]bool{
+		"version":   said.Version == version,
+		"tools":     said.Tools[0] == "n__echo" && slices.Equal(said.Tools[len(said.Tools)-3:], []string{"tool_search", "tool_call", "result_read"}) && !slices.ContainsFunc(said.Tools, func(s string) bool { return strings.HasPrefix(s, "old__") }),
+		"echo":      said.Echo == "<&>" && said.After == "still here",
+		"search":    slices.Equal(said.Found, []string{"old/get-sum"}) && slices.Equal(said.Pending, []string{"dead"}),
+		"tool_call": strings.Contains(said.Sum, "42"),
+		"question":  strings.Contains(said.Asked, "Ann <& Co>"),
+		"progress":  len(said.Progress) >= 3 && slices.IsSorted(said.Progress),
+		"unknown":   said.Unknown == -32602,
+		"prompts":   slices.Contains(said.Prompts, "old__args-prompt") && strings.Contains(said.Prompt, "<&>") && slices.Equal(said.Completed, []string{"Engineering"}),
+		"resources": strings.HasPrefix(said.URI, "collet:old/demo://") && said.Read == 1,
+		"spilled":   said.Spilled == "over-budget" && said.Whole == 20000,
+		"cancel":    said.Canceled,
+	} {
+		if !ok {
+			t.Errorf("%s: the client says %s", what, out)
+		}
+	}
+	awaitCanceled(t, log, "t_progress_forever", false)
 }
