@@ -95,10 +95,10 @@ interface FoundTool {
 /** The TypeScript declarations of tools. */
 declare function describeTool(name: string, ...more: string[]): Promise<string>;
 
-/** What a server says of itself, and the full names of its tools. */
+/** What a server says of itself, and the names of its tools. */
 declare function describeServer(
   name: string,
-): Promise<{ name: string; description: string; instructions: string; tools: string[]; [key: string]: unknown }>;
+): Promise<{ name: string; description: string; instructions?: string; tools: string[]; [key: string]: unknown }>;
 
 /** Adds text to the output; anything but a string as JSON. */
 declare function text(value: unknown): void;

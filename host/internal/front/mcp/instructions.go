@@ -2,9 +2,11 @@ package mcp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/name"
 )
 
 // maxInstructions is the most bytes of the section about servers: every client
@@ -16,8 +18,9 @@ const maxInstructions = 4 << 10
 const maxDescription = 200
 
 // Instructions is the section that tells a model which servers there are behind
-// tool_search: one line each, at most 4 KiB, cut at whole lines. It is empty when
-// no server has tools to be searched for.
+// tool_search: one line each, at most 4 KiB. Where that is not enough, descriptions
+// become shorter, and then the last servers are only counted. It is empty when no
+// server has tools to be searched for.
 func Instructions(servers []Server) string {
 	var lines []Server
 	down, starting := 0, 0
@@ -35,55 +38,112 @@ func Instructions(servers []Server) string {
 	if len(lines) == 0 {
 		return closing(down, starting)
 	}
+	head, end := heading(servers), closing(down, starting)
 	for width := maxDescription; ; width /= 2 {
-		text := section(lines, width) + closing(down, starting)
+		text := section(head, lines, len(lines), width) + end
 		if len(text) <= maxInstructions {
 			return text
 		}
-		if width == 0 {
-			return cutLines(section(lines, 0), maxInstructions-len(closing(down, starting))) + closing(down, starting)
+		if width > 0 {
+			continue
+		}
+		for told := len(lines) - 1; ; told-- {
+			if text := section(head, lines, told, 0) + end; len(text) <= maxInstructions || told == 0 {
+				return text
+			}
 		}
 	}
 }
 
-// searchable says whether the server can have tools that only a search finds.
+// searchable says whether the server has tools that only a search finds, or can have
+// some while they are not known.
 func searchable(s Server) bool {
-	for _, b := range offered([]Server{s}) {
-		if b.name == toolSearch.name {
-			return true
-		}
+	if !s.Down || len(s.Tools) > 0 {
+		return behind(s, exposure.Codemode)+behind(s, exposure.Deferred) > 0
 	}
-	return false
+	return offers([]Server{s}, toolSearch.name)
 }
 
-func section(servers []Server, width int) string {
+// offers says whether one of the host's own tools is in the list of these servers.
+func offers(servers []Server, tool string) bool {
+	return slices.ContainsFunc(offered(servers), func(b bridge) bool { return b.name == tool })
+}
+
+// heading says how the tools of servers in the section are found and called.
+func heading(servers []Server) string {
+	text := "Servers whose tools are not declared to you; tool_search finds them."
+	if offers(servers, name.CodeMode) {
+		text += " Call tools of codemode servers from scripts with codemode."
+	}
+	if offers(servers, toolCall.name) {
+		text += " Call tools of deferred servers with tool_call."
+	}
+	return text + "\n"
+}
+
+// section has the lines of the first servers, as many as are told, and the number of
+// the others.
+func section(head string, servers []Server, told, width int) string {
 	var b strings.Builder
-	b.WriteString("<mcp_servers>\nServers whose tools are found with tool_search:\n")
-	for _, s := range servers {
-		b.WriteString("- " + s.Name)
-		if n := behind(s); n > 0 {
-			fmt.Fprintf(&b, " (%d tools)", n)
+	b.WriteString("<mcp_servers>\n" + head)
+	for _, s := range servers[:told] {
+		b.WriteString("- " + s.Name + " (" + about(s) + ")")
+		d := s.Description
+		if strings.TrimSpace(d) == "" {
+			d = s.Instructions
 		}
-		if d := oneLine(s.Description, width); d != "" {
-			b.WriteString(": " + d)
-		} else if d := oneLine(s.Instructions, width); d != "" {
+		if d = oneLine(inSection(d), width); d != "" {
 			b.WriteString(": " + d)
 		}
 		b.WriteByte('\n')
+	}
+	if n := len(servers) - told; n > 0 {
+		b.WriteString("- " + count(n, "more server", "more servers") + "; tool_search finds their tools, too\n")
 	}
 	b.WriteString("</mcp_servers>\n")
 	return b.String()
 }
 
-// behind counts the tools of a server that are not in the list.
-func behind(s Server) int {
+// about says how a server's tools are called, how many there are, and whether they
+// can be: "codemode, 41 tools; starting".
+func about(s Server) string {
+	codemode, deferred := behind(s, exposure.Codemode), behind(s, exposure.Deferred)
+	var text string
+	switch {
+	case codemode > 0 && deferred > 0:
+		text = fmt.Sprintf("%d codemode and %d deferred tools", codemode, deferred)
+	case codemode > 0:
+		text = "codemode, " + count(codemode, "tool", "tools")
+	case deferred > 0:
+		text = "deferred, " + count(deferred, "tool", "tools")
+	case offers([]Server{s}, toolCall.name):
+		text = "deferred"
+	default:
+		text = "codemode"
+	}
+	switch {
+	case s.Starting:
+		text += "; starting"
+	case s.Down:
+		text += "; cannot be reached now"
+	}
+	return text
+}
+
+// behind counts the tools of a server that have that exposure.
+func behind(s Server, e exposure.Exposure) int {
 	n := 0
 	for _, t := range s.Tools {
-		if t.Exposure == exposure.Deferred || t.Exposure == exposure.Codemode {
+		if t.Exposure == e {
 			n++
 		}
 	}
 	return n
+}
+
+// inSection keeps a stranger's text from ending the section it is in.
+func inSection(text string) string {
+	return strings.NewReplacer("<mcp_servers", "mcp_servers", "</mcp_servers", "mcp_servers").Replace(text)
 }
 
 // closing is the line about servers whose tools may be missing.
@@ -116,12 +176,4 @@ func oneLine(text string, max int) string {
 		return ""
 	}
 	return strings.ToValidUTF8(line[:max-len(more)], "") + more
-}
-
-// cutLines is the longest beginning of text of whole lines and at most max bytes.
-func cutLines(text string, max int) string {
-	if len(text) <= max {
-		return text
-	}
-	return text[:strings.LastIndexByte(text[:max], '\n')+1]
 }
