@@ -61,6 +61,9 @@ func newEngine(c *child) (*engine, error) {
 	}
 	vm.SetMemoryLimit(heapBeforeStart)
 	vm.SetCanBlock(false)
+	if err := reachBelow(vm); err != nil {
+		return nil, err
+	}
 	e := &engine{vm: vm, entry: map[string]quickjs.Value{}}
 	var b strings.Builder
 	b.WriteString("(function () { \"use strict\";\n")
@@ -77,7 +80,7 @@ func newEngine(c *child) (*engine, error) {
 		}
 		b.Write(text)
 	}
-	b.WriteString("freeze(); return { begin, run, deliver, leave }; })()")
+	b.WriteString("freeze(); return { begin, run, deliver, lost, leave }; })()")
 	if strings.Count(b.String(), "\n") >= firstLine-1 {
 		return nil, fmt.Errorf("the prelude reaches line %d, where scripts begin", firstLine)
 	}
@@ -85,7 +88,7 @@ func newEngine(c *child) (*engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("evaluate the prelude: %w", describe(err))
 	}
-	for _, n := range []string{"begin", "run", "deliver", "leave"} {
+	for _, n := range []string{"begin", "run", "deliver", "lost", "leave"} {
 		atom, err := vm.NewAtom(n)
 		if err != nil {
 			return nil, err

@@ -43,6 +43,7 @@ type child struct {
 	// Of the goroutine of main.
 	settled *settlement // what became of the script's function
 	asked   int         // calls and questions sent
+	notices []string
 }
 
 func (c *child) main(in io.Reader) error {

@@ -1,7 +1,14 @@
 // The script's globals, and how it is begun and ended.
 
+// worth is a script's value as JSON, "" for undefined. It is output, too.
+const worth = (value) => {
+  const json = value === undefined ? "" : JSON.stringify(value) ?? "";
+  if (json.length > limits.maxOutput) stop("output_limit", `the script's value has more than ${limits.maxOutput} bytes`);
+  return json;
+};
+
 const exit = (value) => {
-  ending = { value: value === undefined ? undefined : JSON.stringify(value) };
+  ending = { value: worth(value) };
   stop("exit", "");
 };
 
@@ -39,15 +46,26 @@ const begin = (program, odds) => {
 const run = (main, expression) => {
   const settle = (ok, value) => {
     try {
-      if (ok) settled(true, value === undefined ? "" : JSON.stringify(value) ?? "");
+      if (ok) settled(true, worth(value));
       else settled(false, JSON.stringify(fault(value)));
     } catch (error) {
-      settled(false, JSON.stringify(fault(error)));
+      try {
+        settled(false, JSON.stringify(fault(error)));
+      } catch {
+        settled(false, ""); // there is no memory to say that there is no memory
+      }
     }
   };
   const begun = main();
   (expression ? begun.then((value) => (typeof value === "function" ? value(globalThis.args) : value)) : begun)
     .then((value) => settle(true, value), (error) => settle(false, error));
+};
+
+// lost describes the error of a promise that nothing waited for.
+const lost = () => {
+  const error = globalThis["collet:rejected"];
+  delete globalThis["collet:rejected"];
+  return JSON.stringify(fault(error));
 };
 
 const leave = () => JSON.stringify({ value: ending?.value, stored: Object.fromEntries(written), dropped });

@@ -36,9 +36,9 @@ func (c *child) run(p *wire.Program) *wire.Ending {
 		return &wire.Ending{Error: fault}
 	}
 	if fault = c.begin(p, s); fault == nil {
-		fault = c.attend(s)
+		fault = c.attend(s, p.Heap)
 	}
-	e := &wire.Ending{Error: fault}
+	e := &wire.Ending{Error: fault, Notices: c.notices}
 	c.leave(e)
 	if fault == nil && e.Value == nil && c.settled != nil && c.settled.body != "" {
 		e.Value = json.RawMessage(c.settled.body)
@@ -85,22 +85,25 @@ func text(raw json.RawMessage) *string {
 
 // attend runs what the script has to do and hands it the host's answers, until it
 // has settled and nothing is going on any more.
-func (c *child) attend(s *script) *wire.Fault {
+func (c *child) attend(s *script, heap int64) *wire.Fault {
 	for answered := 0; ; answered++ {
 		if err := c.drain(); err != nil {
 			return c.failed(err, s)
 		}
 		if r := c.stopReason(); r != nil {
-			return c.halted(r)
+			return c.halted(r, nil, s)
 		}
 		if c.settled != nil && !c.settled.ok {
 			return c.uncaught(s)
 		}
 		if answered == c.asked {
 			if c.settled == nil {
+				if below.exhausted(heap) {
+					return fault(&thrown{None: true}, s)
+				}
 				return &wire.Fault{Kind: "stalled", Message: "the script awaits something that nothing can settle: no call is running"}
 			}
-			return nil
+			return c.unawaited(s)
 		}
 		f := <-c.events
 		if f.Kind != wire.Answer && f.Kind != wire.Refuse {
@@ -150,7 +153,7 @@ func (c *child) leave(e *wire.Ending) {
 	e.Dropped = left.Dropped
 	if e.Error == nil {
 		e.Stored = left.Stored
-		if left.Value != nil {
+		if left.Value != nil && *left.Value != "" {
 			e.Value = json.RawMessage(*left.Value)
 		}
 	}
@@ -164,29 +167,56 @@ const (
 	kindSandbox = "sandbox"
 )
 
-// halted is the failure of a script that was stopped; exit() is none.
-func (c *child) halted(r *wire.Reason) *wire.Fault {
+// halted is the failure of a script that was stopped; exit() is none. The engine's
+// error, where there is one, says where it was.
+func (c *child) halted(r *wire.Reason, e *quickjs.Error, s *script) *wire.Fault {
 	if r.Kind == "exit" {
 		return nil
 	}
-	return &wire.Fault{Kind: r.Kind, Message: r.Message}
+	f := &wire.Fault{Kind: r.Kind, Message: r.Message}
+	if e != nil && s != nil {
+		f.Stack, f.Line, f.Column = s.stack(e.Stack)
+	}
+	return f
 }
 
 // failed is what an error of a call into the engine means. What a script throws does
 // not come this way, it settles the script's function; this is the engine itself.
 func (c *child) failed(err error, s *script) *wire.Fault {
-	if r := c.stopReason(); r != nil {
-		return c.halted(r)
-	}
 	var e *quickjs.Error
-	if !errors.As(err, &e) {
+	known := errors.As(err, &e)
+	if r := c.stopReason(); r != nil {
+		return c.halted(r, e, s)
+	}
+	if !known {
 		return &wire.Fault{Kind: kindSandbox, Message: err.Error()}
 	}
 	return fault(&thrown{Name: e.Name, Message: e.Message, Stack: e.Stack, None: e.Name == "" && e.Message == ""}, s)
 }
 
-func (c *child) uncaught(s *script) *wire.Fault {
+// unawaited is the failure of a script that did all it awaited, while something else
+// of it failed.
+func (c *child) unawaited(s *script) *wire.Fault {
+	if !below.first("collet:rejected") {
+		return nil
+	}
+	body, err := c.engine.call("lost")
+	if err != nil {
+		return c.failed(err, s)
+	}
 	var t thrown
+	if text, ok := body.(string); !ok || json.Unmarshal([]byte(text), &t) != nil {
+		t = thrown{Message: "a promise that was not awaited was rejected"}
+	}
+	c.notices = append(c.notices, "the error comes from something that the script did not await")
+	return fault(&t, s)
+}
+
+func (c *child) uncaught(s *script) *wire.Fault {
+	t := thrown{None: c.settled.body == ""}
+	if t.None {
+		return fault(&t, s)
+	}
 	if err := json.Unmarshal([]byte(c.settled.body), &t); err != nil {
 		return &wire.Fault{Kind: kindSandbox, Message: "read the script's error: " + err.Error()}
 	}

@@ -57,11 +57,7 @@ func (c *child) compile(source string) (*script, *wire.Fault) {
 	if !errors.As(err, &wrong) || wrong.Name != "SyntaxError" {
 		return nil, c.failed(err, s)
 	}
-	t, fault := c.typescript(code, before)
-	if fault != nil {
-		return nil, fault
-	}
-	return t, nil
+	return c.typescript(code, before, wrong)
 }
 
 func (c *child) evaluate(code string) (quickjs.Value, error) {

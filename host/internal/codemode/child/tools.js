@@ -1,6 +1,7 @@
 // tools, call and the questions about tools.
 
 let made = 0;
+let exhausted; // the answer to every call beyond the last; there can be very many
 
 // request calls a tool. Arguments are written at once: what the script does to them
 // afterwards does not change what is sent.
@@ -20,7 +21,7 @@ const request = (server, tool, args, raw, timeout) => {
   }
   if (json === undefined || json[0] !== "{") return refuse("invalid_arguments", `${name} takes one object of arguments`);
   if (json.length > limits.maxArguments) return refuse("limit", `the arguments of ${name} have more than ${limits.maxArguments} bytes`);
-  if (++made > limits.maxCalls) return refuse("limit", `a script makes at most ${limits.maxCalls} calls`);
+  if (++made > limits.maxCalls) return (exhausted ??= refuse("limit", `a script makes at most ${limits.maxCalls} calls`));
   const head = JSON.stringify({ server, tool, raw: raw === true, timeout: timeout ?? 0 });
   return ask("call", name, head.slice(0, -1) + ',"args":' + json + "}");
 };

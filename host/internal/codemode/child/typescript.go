@@ -12,16 +12,19 @@ import (
 )
 
 // typescript compiles code that is no JavaScript after its types are taken away. They
-// are not checked. What is wrong with the code is said as esbuild says it, which is
+// are not checked; wrong is what the engine says. What is wrong with the code is said as esbuild says it, which is
 // clearer than the engine.
-func (c *child) typescript(code string, before int) (*script, *wire.Fault) {
+func (c *child) typescript(code string, before int, wrong *quickjs.Error) (*script, *wire.Fault) {
 	s := &script{offset: before}
+	if nesting(code) > maxNesting {
+		return nil, s.misspelled(wrong)
+	}
 	out := strip("async function script() { \"use strict\"; return (\n" + semicolons.ReplaceAllString(code, "") + "\n); }")
 	if s.expression = len(out.Errors) == 0; !s.expression {
 		out = strip("async function script() { \"use strict\";\n" + code + "\n}")
 	}
 	if len(out.Errors) > 0 {
-		return nil, misspelled(out.Errors[0], before)
+		return nil, complaint(out.Errors[0], before)
 	}
 	s.lines = newLineMap(out.Map)
 	above := strings.Repeat("\n", firstLine-2)
@@ -30,11 +33,28 @@ func (c *child) typescript(code string, before int) (*script, *wire.Fault) {
 		return s, nil
 	}
 	if wrong, ok := errors.AsType[*quickjs.Error](err); ok && wrong.Name == "SyntaxError" {
-		f := &wire.Fault{Kind: kindSyntax, Name: wrong.Name, Message: wrong.Message}
-		f.Line, f.Column = s.position(wrong.LineNumber, wrong.ColumnNumber)
-		return nil, f
+		return nil, s.misspelled(wrong)
 	}
 	return nil, c.failed(err, s)
+}
+
+// maxNesting is how deep brackets may nest in what esbuild gets: it recurses, and Go's
+// stack ends the process where the engine throws.
+const maxNesting = 1000
+
+// nesting is how deep brackets nest, roughly: those in texts count, too.
+func nesting(code string) (deepest int) {
+	depth := 0
+	for i := range len(code) {
+		switch code[i] {
+		case '(', '[', '{', '<':
+			depth++
+			deepest = max(deepest, depth)
+		case ')', ']', '}', '>':
+			depth = max(depth-1, 0)
+		}
+	}
+	return deepest
 }
 
 func strip(code string) api.TransformResult {
@@ -44,9 +64,16 @@ func strip(code string) api.TransformResult {
 	})
 }
 
-// misspelled is an error of esbuild, whose lines count from 1 and include the line
+// misspelled is a syntax error of the engine.
+func (s *script) misspelled(e *quickjs.Error) *wire.Fault {
+	f := &wire.Fault{Kind: kindSyntax, Name: "SyntaxError", Message: e.Message}
+	f.Line, f.Column = s.position(e.LineNumber, e.ColumnNumber)
+	return f
+}
+
+// complaint is an error of esbuild, whose lines count from 1 and include the line
 // of our own, and whose columns are bytes from 0.
-func misspelled(m api.Message, before int) *wire.Fault {
+func complaint(m api.Message, before int) *wire.Fault {
 	f := &wire.Fault{Kind: kindSyntax, Name: "SyntaxError", Message: m.Text}
 	if l := m.Location; l != nil && l.Line > 1 {
 		f.Line = l.Line - 1 + before
