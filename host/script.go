@@ -12,6 +12,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/codemode"
 	"github.com/collet-dev/collet/host/internal/codemode/child"
 	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/host/internal/server"
 )
 
 // What a script may use, what came of it, and why: see package codemode.
@@ -45,8 +46,8 @@ type ScriptRequest struct {
 	// must not block.
 	OnCall func(ScriptCall)
 
-	// Owner is whose calls these are: see Request.
-	Owner string
+	// Owner and Session say whose calls these are: see Request.
+	Owner, Session string
 	// Allow narrows what the script sees and may call, by canonical names. Nil: all
 	// that is not hidden.
 	Allow func(tool string) bool
@@ -132,25 +133,49 @@ func (b *bridge) Servers(context.Context) []codemode.Server {
 		if s == nil {
 			continue
 		}
-		tools, listed := s.Tools()
-		server := codemode.Server{Name: n, Identifier: identifiers[n], Open: !listed}
-		rules := s.Settings().Rules
-		var seen []string
-		for _, t := range tools {
-			if rules.Of(t.Name) != Hidden && b.allows(t.FullName()) {
-				seen = append(seen, t.Name)
-			}
+		_, listed := s.Tools()
+		seen := codemode.Server{Name: n, Identifier: identifiers[n], Open: !listed}
+		ids := b.identifiers(s)
+		for _, t := range b.tools(s) {
+			seen.Tools = append(seen.Tools, codemode.Tool{Name: t, Identifier: ids[t]})
 		}
-		ids := name.Identifiers(n, seen)
-		for _, t := range seen {
-			server.Tools = append(server.Tools, codemode.Tool{Name: t, Identifier: ids[t]})
+		if listed && len(seen.Tools) == 0 {
+			continue // it has none, or none for this script
 		}
-		if listed && len(seen) == 0 && len(tools) > 0 {
-			continue // all of it is kept from this script
-		}
-		out = append(out, server)
+		out = append(out, seen)
 	}
 	return out
+}
+
+// tools are the names of the server's tools that the script sees.
+func (b *bridge) tools(s *server.Server) []string {
+	tools, _ := s.Tools()
+	rules := s.Settings().Rules
+	names := make([]string, 0, len(tools))
+	for _, t := range tools {
+		if rules.Of(t.Name) != Hidden && b.allows(t.FullName()) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// identifiers are how scripts spell the server's tools: those that are not hidden,
+// whichever of them this script may call.
+func (b *bridge) identifiers(s *server.Server) map[string]string {
+	tools, _ := s.Tools()
+	rules := s.Settings().Rules
+	names := make([]string, 0, len(tools))
+	for _, t := range tools {
+		if rules.Of(t.Name) != Hidden {
+			names = append(names, t.Name)
+		}
+	}
+	return name.Identifiers(s.Name(), names)
+}
+
+func notAllowed(tool string) *codemode.ToolError {
+	return &codemode.ToolError{Code: codemode.CodeDenied, Message: "this script may not call " + tool}
 }
 
 func (b *bridge) allows(tool string) bool { return b.script.Allow == nil || b.script.Allow(tool) }
@@ -159,13 +184,13 @@ func (b *bridge) allows(tool string) bool { return b.script.Allow == nil || b.sc
 func (b *bridge) Call(ctx context.Context, c codemode.Call) (json.RawMessage, error) {
 	tool := b.resolve(ctx, c.Server, c.Tool)
 	if !b.allows(tool) {
-		return nil, &codemode.ToolError{Code: codemode.CodeDenied, Message: "this script may not call " + tool}
+		return nil, notAllowed(tool)
 	}
 	if b.script.DryRun && !b.readOnly(ctx, tool) {
 		return nil, codemode.ErrNotMade
 	}
 	res, err := b.host.Call(ctx, Request{
-		Tool: tool, Arguments: c.Arguments, Caller: Script, Owner: b.script.Owner, Timeout: c.Timeout, Ask: b.asker(c.Rest),
+		Tool: tool, Arguments: c.Arguments, Caller: Script, Owner: b.script.Owner, Parent: c.Parent, Session: b.script.Session, Timeout: c.Timeout, Ask: b.asker(c.Rest),
 	})
 	if err != nil {
 		return nil, b.toolError(ctx, tool, err)
@@ -181,12 +206,7 @@ func (b *bridge) resolve(ctx context.Context, server, tool string) string {
 	if err == nil || s == nil {
 		return canonical
 	}
-	tools, _ := s.Tools()
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.Name)
-	}
-	for n, id := range name.Identifiers(server, names) {
+	for n, id := range b.identifiers(s) {
 		if id == tool {
 			return name.Join(server, n)
 		}

@@ -3,11 +3,10 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"sync"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
-	"github.com/collet-dev/collet/host/internal/codemode"
+	"github.com/collet-dev/collet/host/internal/codemode/declare"
 	"github.com/collet-dev/collet/host/internal/exposure"
 	"github.com/collet-dev/collet/host/internal/name"
 	"github.com/collet-dev/collet/host/internal/rawjson"
@@ -113,20 +112,26 @@ func (x *scriptIndex) put(s *server.Server, tools []*catalog.Tool) {
 
 // Describe implements codemode.Guide.
 func (b *bridge) Describe(ctx context.Context, tools []string) (string, error) {
-	var out strings.Builder
+	declared := make([]declare.Tool, 0, len(tools))
+	identifiers := name.ServerIdentifiers(b.host.hub.Names())
 	for _, canonical := range tools {
 		sn, tn, _ := name.Split(canonical)
 		canonical = b.resolve(ctx, sn, tn)
-		t, err := b.host.Tool(ctx, canonical)
-		if err != nil {
-			return "", b.toolError(ctx, canonical, err)
-		}
 		if !b.allows(canonical) {
-			return "", &codemode.ToolError{Code: codemode.CodeDenied, Message: "this script may not call " + canonical}
+			return "", notAllowed(canonical)
 		}
-		out.WriteString("// " + strings.ReplaceAll(t.Description, "\n", "\n// ") + "\n// input schema: " + string(t.InputSchema) + "\n")
+		t, s, err := b.host.hub.Find(ctx, canonical)
+		if err != nil {
+			f := ofServer(sn, server.AsFailure(err))
+			f.Tool = tn
+			return "", b.toolError(ctx, canonical, f)
+		}
+		declared = append(declared, declare.Tool{
+			Server: t.Server, Name: t.Name, ServerIdentifier: identifiers[t.Server], Identifier: b.identifiers(s)[t.Name],
+			Title: t.Title, Description: t.Description, Input: t.InputSchema, Output: t.OutputSchema,
+		})
 	}
-	return out.String(), nil
+	return declare.Declarations(declared, declare.Limit), nil
 }
 
 // Server implements codemode.Guide.
@@ -140,18 +145,10 @@ func (b *bridge) Server(ctx context.Context, n string) (json.RawMessage, error) 
 	}
 	var o rawjson.Object
 	o.String("name", n)
-	o.OptionalString("description", s.Settings().Description)
+	o.String("description", s.Settings().Description)
 	if in := s.Introduction(); in != nil {
-		o.OptionalString("instructions", in.Instructions)
+		o.String("instructions", in.Instructions)
 	}
-	names := []string{}
-	tools, _ := s.Tools()
-	rules := s.Settings().Rules
-	for _, t := range tools {
-		if rules.Of(t.Name) != Hidden && b.allows(t.FullName()) {
-			names = append(names, t.Name)
-		}
-	}
-	o.Strings("tools", names)
+	o.Strings("tools", b.tools(s))
 	return o.Bytes(), nil
 }

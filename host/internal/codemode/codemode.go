@@ -156,10 +156,14 @@ type Outcome struct {
 	Dropped   int    // lines that the console had no room for
 	Error     *Error // why it failed
 	Calls     []CallRecord
-	Notices   []string // what a person should know although it went well
-	Truncated *Truncation
-	Duration  time.Duration
-	CPU       time.Duration // of its process, start included
+	Notices   []string    // what a person should know although it went well
+	Truncated *Truncation // set by Fit
+	// Of Fit, too: how many of Calls are left out of their middle, and that Value was
+	// too long, so that its ends are the last of Output.
+	CallsLeftOut int
+	ValueLeftOut bool
+	Duration     time.Duration
+	CPU          time.Duration // of its process, start included
 }
 
 // Item is a piece of output, Line one line of the console.

@@ -52,15 +52,16 @@ const missing = (path, key, have) => {
   return new TypeError(`${spelled(path, key)} does not exist.${hint}`);
 };
 
-// The language itself looks these up, in await and in conversions; they are absent,
-// and no mistake of the script.
-const quiet = new Set(["then", "toJSON", "constructor", "valueOf", "toString", "prototype", "__proto__"]);
+// The language itself looks these up, in await and in conversions: they are no names
+// here, and asking for them is no mistake. They are those of name.Implicit.
+const implicit = new Set(["then", "toJSON", "toString", "toLocaleString", "valueOf", "constructor", "prototype", "hasOwnProperty", "isPrototypeOf",
+  "propertyIsEnumerable", "__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"]);
 
 // lookup is an object whose members are known by identifier and by raw name, and that
 // throws for any other. make turns what is listed into the member, once.
 const lookup = (path, list, make, open) => {
   const known = new Map();
-  for (const entry of list) known.set(entry.name, entry);
+  for (const entry of list) if (!implicit.has(entry.name)) known.set(entry.name, entry);
   for (const entry of list) if (!known.has(entry.id)) known.set(entry.id, entry);
   const identifiers = list.map((entry) => entry.id);
   const ready = new Map();
@@ -70,7 +71,7 @@ const lookup = (path, list, make, open) => {
       if (ready.has(key)) return ready.get(key);
       let entry = known.get(key);
       if (entry === undefined) {
-        if (quiet.has(key)) return undefined;
+        if (implicit.has(key)) return undefined;
         if (!open) throw missing(path, key, identifiers);
         entry = { name: key, id: key };
       }
