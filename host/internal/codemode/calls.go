@@ -42,11 +42,12 @@ func (s *session) serve(p *pending) {
 	if notMade {
 		value, err = json.RawMessage(`{}`), nil
 	}
-	if err == nil && len(value) > MaxResult {
-		err = &ToolError{Code: CodeTooLarge, Message: fmt.Sprintf("the result has %d bytes, a script takes at most %d; the call itself succeeded", len(value), MaxResult)}
+	size := len(value)
+	if err == nil && size > MaxResult {
+		err = &ToolError{Code: CodeTooLarge, Message: fmt.Sprintf("the result has %d bytes, a script takes at most %d; the call itself succeeded", size, MaxResult)}
 	}
 	s.mu.Lock()
-	if err == nil && s.unread+len(value) > maxUnread {
+	if err == nil && s.unread+size > maxUnread {
 		err = &ToolError{Code: CodeLimit, Message: "results are too large to be taken side by side; the call itself succeeded"}
 	}
 	var refusal *ToolError
@@ -57,7 +58,7 @@ func (s *session) serve(p *pending) {
 	s.unread += n
 	if p.call >= 0 {
 		r := &s.calls[p.call]
-		r.Duration, r.ResultBytes, r.Status = time.Since(begun), n, "ok"
+		r.Duration, r.ResultBytes, r.Status = time.Since(begun), size, "ok"
 		if notMade {
 			r.Status, r.Arguments = "not-made", p.what.Arguments
 		}

@@ -85,5 +85,6 @@ func (r *handle) first(property string) bool {
 // when it has half as much again as after the last time, and that is where it can
 // have no more. What it had to do for a promise then may be lost without a trace.
 func (r *handle) exhausted(limit int64) bool {
-	return uint64((*lib.TJSRuntime)(unsafe.Pointer(r.runtime)).Fmalloc_gc_threshold) >= uint64(limit)
+	runtime := *(**lib.TJSRuntime)(unsafe.Pointer(&r.runtime)) // no memory of Go's
+	return uint64(runtime.Fmalloc_gc_threshold) >= uint64(limit)
 }
