@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path"
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/front/guard"
@@ -59,7 +60,7 @@ func (h *Host) Handler(opt HTTPOptions) (*HTTPFace, error) {
 		return nil, err
 	}
 	f := &HTTPFace{host: h, front: h.Front(), auth: auth, done: done}
-	f.handler = g.Wrap(f.endpoints(opt.SSE))
+	f.handler = g.Wrap(exactly(f.endpoints(opt.SSE)))
 	return f, nil
 }
 
@@ -115,6 +116,18 @@ func (f *HTTPFace) endpoints(sse bool) http.Handler {
 		_, _ = io.WriteString(w, "ok\n")
 	})
 	return mux
+}
+
+// exactly answers 404 where a ServeMux would redirect to a path without dots and
+// repeated slashes: clients lose the body or the credential on the way.
+func exactly(mux http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := r.URL.Path; p != path.Clean(p) {
+			http.NotFound(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // ServeHTTP implements http.Handler.

@@ -118,6 +118,11 @@ func TestHandlerIsGuarded(t *testing.T) {
 		{"GET", local + "/healthz", nil, 200},
 		{"GET", local + "/healthz", []string{"Host", "evil.example"}, 403},
 		{"GET", local + "/else", nil, 404},
+		{"POST", local + "//mcp", nil, 404}, // nothing is a redirect
+		{"POST", local + "/mcp/", nil, 404},
+		{"POST", local + "/x/../mcp", nil, 404},
+		{"PUT", local + "/mcp", nil, 405},
+		{"POST", local + "/healthz", nil, 405},
 		{"POST", shared + "/mcp", nil, 401},
 		{"POST", shared + "/mcp", []string{"Authorization", "Bearer " + sharedToken}, 200},
 		{"POST", shared + "/mcp", []string{"Authorization", "Bearer " + sharedToken, "Origin", "https://app.example.com"}, 200},

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -292,5 +294,68 @@ func TestCredentialsShareNothing(t *testing.T) {
 	}
 	if got := post(narrowToken, answer(state)); !strings.Contains(got, "alpha got state of alpha") {
 		t.Errorf("its own state: %s", got)
+	}
+}
+
+// A client's credential goes no further than the door: it is in no log, not even of
+// the chattiest level, in no answer, and nothing of it reaches a server. What strangers
+// send does not reach the log as they wrote it.
+func TestCredentialsStayAtTheDoor(t *testing.T) {
+	t.Parallel()
+	u := newUpstream(t, "alpha")
+	opt := options(t, fmt.Sprintf("[host]\nexposure = \"direct\"\n[servers.alpha]\nurl = %q\n", u.url))
+	logged := &log{}
+	opt.Log = slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	h, err := host.Open(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	url := endpoint(t, h, host.HTTPOptions{ScopedTokenFile: credentials(t), SSE: true})
+	wrong := "a-wrong-token-which-is-long-enough-too"
+	for _, modern := range []bool{true, false} {
+		c := as(t, url, wideToken, mcp.Options{SkipProbe: !modern})
+		if _, err := c.ListTools(patient(t)); err != nil {
+			t.Fatal(err)
+		}
+		if raw, err := c.CallTool(patient(t), "alpha__open_alpha", nil, mcp.RequestOptions{}); err != nil || !strings.Contains(string(raw), "result of alpha") {
+			t.Errorf("%s %v", raw, err)
+		}
+	}
+	var answers strings.Builder
+	for _, token := range []string{wrong, expiredToken, narrowToken} {
+		for _, path := range []string{"/mcp", "/\x1b[2J%0a%1b]52;c;x", "/mcp?access_token=" + token} {
+			req, err := http.NewRequestWithContext(patient(t), "POST", url, strings.NewReader("{"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.URL.Opaque = strings.TrimPrefix(url, "http:") + strings.ReplaceAll(path, "\x1b", "%1b")
+			req.Header.Set("Authorization", "Bearer "+token)
+			req.Header.Set("Cookie", "session="+token)
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(res.Body)
+			res.Body.Close()
+			fmt.Fprintf(&answers, "%v %s", res.Header, body)
+		}
+	}
+	logged.mu.Lock()
+	defer logged.mu.Unlock()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if logged.text.Len() == 0 || u.heard.Len() == 0 {
+		t.Error("nothing is logged, or nothing was heard")
+	}
+	for where, text := range map[string]string{"the log": logged.text.String(), "what the server heard": u.heard.String(), "an answer": answers.String()} {
+		for _, token := range []string{wideToken, narrowToken, expiredToken, wrong} {
+			if strings.Contains(text, token[:20]) {
+				t.Errorf("%s has %s", where, token)
+			}
+		}
+	}
+	if strings.ContainsAny(logged.text.String(), "\x1b\r") {
+		t.Error("the log has control characters of a stranger")
 	}
 }

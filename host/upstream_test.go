@@ -1,8 +1,12 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -21,14 +25,23 @@ type upstream struct {
 	wire *mcp.Server
 
 	mu      sync.Mutex
-	watches []string // every resources/subscribe, in order
+	watches []string     // every resources/subscribe, in order
+	heard   bytes.Buffer // every request, headers and body
 }
 
 func newUpstream(t *testing.T, name string) *upstream {
 	t.Helper()
 	u := &upstream{name: name}
 	u.wire = mcp.NewServer(u, mcp.ServerOptions{Name: name})
-	web := httptest.NewServer(u.wire.HTTP())
+	serve := u.wire.HTTP()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // what is cut off is a fault further on
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		u.mu.Lock()
+		fmt.Fprintf(&u.heard, "%s %s %v\n%s\n", r.Method, r.URL, r.Header, body)
+		u.mu.Unlock()
+		serve.ServeHTTP(w, r)
+	}))
 	u.url = web.URL
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
