@@ -153,9 +153,7 @@ func (f *Front) announce(ctx context.Context) {
 			timer.Stop()
 			return
 		}
-		if f.face.Changed() {
-			f.wire.Notify("notifications/tools/list_changed", json.RawMessage(`{}`), nil)
-		}
+		f.wire.Notify("notifications/tools/list_changed", json.RawMessage(`{}`), f.face.Changed())
 	}
 }
 

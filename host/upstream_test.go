@@ -55,7 +55,7 @@ func newUpstream(t *testing.T, name string) *upstream {
 func (u *upstream) Describe(context.Context, *mcp.Caller) mcp.Description {
 	return mcp.Description{
 		Instructions: "instructions of " + u.name,
-		Capabilities: json.RawMessage(`{"tools":{},"prompts":{},"resources":{"subscribe":true},"completions":{}}`),
+		Capabilities: json.RawMessage(`{"tools":{},"prompts":{"listChanged":true},"resources":{"subscribe":true},"completions":{}}`),
 	}
 }
 

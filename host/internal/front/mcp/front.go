@@ -91,9 +91,7 @@ type Front struct {
 	index    search.Index
 	indexed  map[string][]*catalog.Tool // what the index holds, by server
 
-	telling sync.Mutex
-	told    []byte // the list of all tools that clients know or were told to ask for; nil before one asked
-	ahead   bool   // a client has been given another one, of which the others were not told
+	told told
 
 	watched watched
 	parked  parkedRequests

@@ -1,8 +1,8 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -16,7 +16,7 @@ import (
 // of them anyway, and a cursor would have to survive a list that changes.
 func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
 	f.settled(ctx, r.Caller)
-	f.given()
+	f.given(r.Caller)
 	list := f.outlook(r.Caller).list()
 	if r.Caller.Modern {
 		return list.modern, nil
@@ -24,36 +24,11 @@ func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMe
 	return list.legacy, nil
 }
 
-// given notes that a client is about to get the list as it is now.
-func (f *Front) given() {
-	f.telling.Lock()
-	defer f.telling.Unlock()
-	now := f.outlook(everybody).list().legacy
-	if f.told == nil {
-		f.told = now
-	}
-	f.ahead = f.ahead || !bytes.Equal(f.told, now)
-}
-
-// Changed reports whether clients have to be told that the list is another one:
-// once for each change, and also when one of them has asked since and knows it.
-// Nobody needs to be told of a list that nobody has read.
-func (f *Front) Changed() bool {
-	f.telling.Lock()
-	defer f.telling.Unlock()
-	if f.told == nil {
-		return false
-	}
-	now := f.outlook(everybody).list().legacy
-	if !f.ahead && bytes.Equal(f.told, now) {
-		return false
-	}
-	f.told, f.ahead = now, false
-	return true
-}
-
 // list is the result of tools/list: always the same bytes for the same tools.
-type list struct{ legacy, modern json.RawMessage }
+type list struct {
+	legacy, modern json.RawMessage
+	sum            [sha256.Size]byte
+}
 
 func (o *outlook) render() *list {
 	var direct []Tool
@@ -81,6 +56,7 @@ func (o *outlook) render() *list {
 		legacy: slices.Concat(b, []byte(`}`)),
 		// Private: with credentials of its own, another client may get another list.
 		modern: slices.Concat(b, []byte(`,"ttlMs":0,"cacheScope":"private"}`)),
+		sum:    sha256.Sum256(b),
 	}
 }
 

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
@@ -38,8 +39,11 @@ func TestChangesAreToldOnce(t *testing.T) {
 	}
 	changed := func(want bool, when string) {
 		t.Helper()
-		if got := f.Changed(); got != want {
-			t.Errorf("%s: changed is %v", when, got)
+		concerned := f.Changed()
+		for range 2 { // clients of one credential
+			if got := concerned(&protocol.Caller{}); got != want {
+				t.Errorf("%s: changed is %v", when, got)
+			}
 		}
 	}
 	names = []string{"a", "b"}
@@ -58,4 +62,66 @@ func TestChangesAreToldOnce(t *testing.T) {
 	names = []string{"c"}
 	changed(true, "back again, but a client has what was in between")
 	changed(false, "after that too")
+}
+
+// owners is a host of two servers whose principals are owners of their own.
+type owners struct {
+	shifting
+	more *[]string // the tools of the other server
+}
+
+func (h owners) Owner(principal any) string {
+	if o, ok := principal.(*only); ok {
+		return o.server
+	}
+	return "all"
+}
+
+func (h owners) Servers() []Server {
+	other := shifting{names: h.more}.Servers()[0]
+	other.Name = "t"
+	for i := range other.Tools {
+		tool := *other.Tools[i].Tool
+		tool.Server = "t"
+		other.Tools[i].Tool, other.Tools[i].Wire = &tool, "t__"+tool.Name
+	}
+	return append(h.shifting.Servers(), other)
+}
+
+// Who may use a part hears of changes of that part alone.
+func TestChangesConcernWhoSeesThem(t *testing.T) {
+	names, more := []string{"a"}, []string{"a"}
+	f := New(owners{shifting{names: &names}, &more})
+	defer f.Close()
+	everything, part, silent := &protocol.Caller{}, &protocol.Caller{Principal: &only{"s"}}, &protocol.Caller{Principal: &only{"t"}}
+	for _, c := range []*protocol.Caller{everything, part} {
+		if _, err := f.listTools(t.Context(), &protocol.Incoming{Caller: c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changed := func(when string, wants ...bool) {
+		t.Helper()
+		concerned := f.Changed()
+		for i, c := range []*protocol.Caller{everything, part, silent} {
+			if got := concerned(c); got != wants[i] {
+				t.Errorf("%s: client %d: changed is %v", when, i, got)
+			}
+		}
+	}
+	changed("at first", false, false, false)
+	more = []string{"a", "b"}
+	changed("after a change of the other server", true, false, false)
+	names = []string{"c"}
+	changed("after a change of its own", true, true, false)
+	changed("after that was told", false, false, false)
+
+	// However many there are, nobody misses a change.
+	for i := range 2 * maxKnown {
+		f.given(&protocol.Caller{Principal: &only{"nobody-" + strconv.Itoa(i)}})
+	}
+	if len(f.told.by) > maxKnown {
+		t.Errorf("%d are remembered", len(f.told.by))
+	}
+	names = []string{"d"}
+	changed("after many others came", true, true, true)
 }
