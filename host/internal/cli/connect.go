@@ -35,6 +35,9 @@ type connectOptions struct {
 	Project, Remove, DryRun bool
 }
 
+// entryName is what every client takes as the name of a server.
+var entryName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
 // variableName is what POSIX allows as the name of an environment variable.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -101,8 +104,8 @@ func (opts *connectOptions) read(client string) error {
 	}
 	e := opts.Entry
 	switch {
-	case e.Name == "":
-		return usagef("--name is empty")
+	case !opts.Remove && !entryName.MatchString(e.Name):
+		return usagef("--name %q: it is made of letters, digits, - and _, at most 64", e.Name)
 	case opts.Project && opts.File != "":
 		return usagef("--project and --file exclude each other")
 	case opts.Remove && e.URL != "":
