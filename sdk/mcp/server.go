@@ -98,6 +98,8 @@ type Incoming struct {
 	// declared no capability to be asked for. The error is a *failure.Failure, of
 	// delivery NotSent for a method that the client did not declare.
 	Ask func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+	// Prepared is for Handle to set: the result, in place of the one it returns.
+	Prepared *Prepared
 }
 
 // WireError is a JSON-RPC error as it is sent. Over HTTP the modern era gives some

@@ -13,12 +13,22 @@ var errNoObject = errors.New("the result is no JSON object")
 
 // answerTo writes the answer to a request. failed is the JSON-RPC error code in it,
 // 0 for a result.
-func (s *Server) answerTo(id []byte, modern bool, result json.RawMessage, err error) (message []byte, failed int) {
+func (s *Server) answerTo(d *demand, result json.RawMessage, err error) (message []byte, failed int) {
+	id, modern := d.id, d.caller.Modern
 	if err == nil {
-		b := make([]byte, 0, len(result)+len(id)+len(s.info)+160)
+		size := len(result)
+		if d.prepared != nil {
+			size = d.prepared.size()
+		}
+		b := make([]byte, 0, size+len(id)+len(s.info)+160)
 		b = append(append(b, `{"jsonrpc":"2.0","id":`...), oneLine(id)...)
 		b = append(b, `,"result":`...)
-		if b, err = s.appendResult(b, result, modern); err == nil {
+		if d.prepared != nil {
+			b, err = d.prepared.appendTo(b, s, modern)
+		} else {
+			b, err = s.appendResult(b, result, modern)
+		}
+		if err == nil {
 			return append(b, '}', '\n'), 0
 		}
 		s.opt.Log.Error("the answer to a request is no JSON object", "error", err)

@@ -87,7 +87,7 @@ func (c *channel) request(e envelope, who *Caller) {
 		result, err := c.serve(q.ctx, d)
 		c.out.room()
 		if c.answers.close(q) {
-			message, _ := c.s.answerTo(d.id, d.caller.Modern, result, err)
+			message, _ := c.s.answerTo(d, result, err)
 			c.answer(message)
 		}
 	})
@@ -133,7 +133,7 @@ func (c *channel) initialize(d *demand) {
 	}
 	client.caller.Session, client.caller.Principal = c.who.Session, d.caller.Principal // now is the same one
 	client.asks = newSession(c, c.s.opt.Log, nil)
-	message, _ := c.s.answerTo(d.id, false, c.s.initialize(c.base, client.caller), nil)
+	message, _ := c.s.answerTo(d, c.s.initialize(c.base, client.caller), nil)
 	listener := client.listen(c.tell)
 	c.mu.Lock()
 	before, told := c.client, c.listener

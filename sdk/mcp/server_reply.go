@@ -94,7 +94,7 @@ func (a *reply) say(message []byte) {
 
 // answer ends the response with the answer to d.
 func (a *reply) answer(d *demand, result json.RawMessage, err error) {
-	message, code := a.s.answerTo(d.id, d.caller.Modern, result, err)
+	message, code := a.s.answerTo(d, result, err)
 	status := http.StatusOK
 	if d.caller.Modern {
 		status = statusOf(code)

@@ -115,6 +115,7 @@ type demand struct {
 	ask        asker
 	announcing sync.Mutex // held while send runs
 	answered   bool
+	prepared   *Prepared // the result in place of the one that was returned; nil for none
 }
 
 // asker sends a request to the client in the middle of one of its own.
@@ -278,6 +279,7 @@ func (s *Server) pass(ctx context.Context, d *demand) (json.RawMessage, error) {
 	d.announcing.Lock()
 	d.answered = true
 	d.announcing.Unlock()
+	d.prepared = r.Prepared
 	return result, err
 }
 

@@ -18,15 +18,17 @@ func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMe
 	f.settled(ctx, r.Caller)
 	f.given(r.Caller)
 	list := f.outlook(r.Caller).list()
+	r.Prepared = list.legacy
 	if r.Caller.Modern {
-		return list.modern, nil
+		r.Prepared = list.modern
 	}
-	return list.legacy, nil
+	return nil, nil
 }
 
 // list is the result of tools/list: always the same bytes for the same tools.
 type list struct {
-	legacy, modern json.RawMessage
+	bytes          json.RawMessage
+	legacy, modern *protocol.Prepared
 	sum            [sha256.Size]byte
 }
 
@@ -52,10 +54,12 @@ func (o *outlook) render() *list {
 		comma = ","
 	}
 	b = append(b, ']')
+	whole := slices.Concat(b, []byte(`}`))
 	return &list{
-		legacy: slices.Concat(b, []byte(`}`)),
+		bytes:  whole,
+		legacy: protocol.Prepare(whole),
 		// Private: with credentials of its own, another client may get another list.
-		modern: slices.Concat(b, []byte(`,"ttlMs":0,"cacheScope":"private"}`)),
+		modern: protocol.Prepare(slices.Concat(b, []byte(`,"ttlMs":0,"cacheScope":"private"}`))),
 		sum:    sha256.Sum256(b),
 	}
 }

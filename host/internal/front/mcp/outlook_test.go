@@ -106,7 +106,7 @@ func TestWithdrawnTools(t *testing.T) {
 	if got, _ := all.tool("s/a"); got.Tool != now[1].Tools[0].Tool {
 		t.Error("the tool that was is found in the place of the one that is")
 	}
-	if list := string(all.list().legacy); strings.Contains(list, "s__b") {
+	if list := string(all.list().bytes); strings.Contains(list, "s__b") {
 		t.Error(list)
 	}
 }

@@ -41,7 +41,7 @@ type Prompt struct {
 // NewPrompt is the prompt of a client of those servers.
 func NewPrompt(servers []Server) Prompt {
 	p := Prompt{Instructions: Instructions(servers)}
-	gjson.GetBytes(newOutlook(servers).list().legacy, "tools").ForEach(func(_, tool gjson.Result) bool {
+	gjson.GetBytes(newOutlook(servers).list().bytes, "tools").ForEach(func(_, tool gjson.Result) bool {
 		p.Tools = append(p.Tools, forModel(tool))
 		return true
 	})
