@@ -30,6 +30,11 @@ type caller interface {
 	Call(ctx context.Context, req host.Request) (*host.Result, error)
 }
 
+// runner runs scripts.
+type runner interface {
+	Run(ctx context.Context, s host.ScriptRequest) (host.ScriptOutcome, error)
+}
+
 // previewer shows what a model would get.
 type previewer interface {
 	Search(ctx context.Context, q host.SearchQuery) (json.RawMessage, error)
@@ -42,6 +47,7 @@ type previewer interface {
 type openHost interface {
 	catalog
 	caller
+	runner
 	diagnoser
 	previewer
 	io.Closer

@@ -43,6 +43,10 @@ func (h *fakeHost) Tool(context.Context, string) (*host.Tool, error) {
 	}
 	return h.tool, nil
 }
+func (h *fakeHost) Run(context.Context, host.ScriptRequest) (host.ScriptOutcome, error) {
+	return host.ScriptOutcome{}, errors.New("nothing runs here")
+}
+
 func (h *fakeHost) Call(_ context.Context, req host.Request) (*host.Result, error) {
 	h.request, h.called = req, true
 	return h.result, h.err

@@ -17,11 +17,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
 
+	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli"
 	"github.com/collet-dev/collet/host/internal/results"
 )
 
 func TestMain(m *testing.M) {
+	host.ScriptProcess() // this program is started again for each script
 	testscript.Main(m, map[string]func(){
 		"collet": func() {
 			if wait, err := time.ParseDuration(os.Getenv("TEST_COMPLETION_WAIT")); err == nil {

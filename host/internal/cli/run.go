@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/argument"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/host/internal/rawjson"
+)
+
+// maxRunTime is the most that a script may take (docs/codemode.md).
+const maxRunTime = 10 * time.Minute
+
+type runOptions struct {
+	Streams *terminal.Streams
+	Host    func(context.Context) (openHost, error)
+
+	File    string // - is stdin
+	Words   []string
+	JSON    bool
+	Timeout time.Duration // 0: the host's
+	Allow   []string
+	DryRun  bool
+	Yes     bool
+}
+
+func newCmdRun(f *Factory, runF func(context.Context, *runOptions) error) *cobra.Command {
+	opts := &runOptions{Streams: f.Streams, Host: f.open}
+	cmd := &cobra.Command{
+		Use:   "run FILE [-- ARGS...]",
+		Short: "Run a script that calls tools",
+		Long: `Run a script that calls tools: JavaScript or TypeScript, from FILE, or from stdin
+when that is -. It is the body of an async function, in which tools.SERVER.TOOL(...)
+calls a tool. It reaches nothing but tools.
+
+What it puts out with text() and image(), and what it returns, goes to stdout, its
+console to stderr. ARGS are its args, an array of strings.
+
+With --allow it sees and calls only the tools that a PATTERN names (as 'collet tools
+list' does); --allow may be given again. With --dry-run only tools that are known to
+be read-only are called; calls of others are printed, and answered with {}.
+
+Exit codes: 0 completed; 1 it failed; 2 it is no script; 6 its time was over; 7 its
+memory or its output was over the limit; 130 canceled.`,
+		Example: `  collet run report.ts
+  collet run report.ts --allow github --allow 'files/read_*' -- owner/repo 7
+  echo 'return Object.keys(tools.files)' | collet run - --json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch dash := cmd.ArgsLenAtDash(); {
+			case len(args) == 0 || dash == 0:
+				return usagef("FILE is missing; - is stdin")
+			case dash < 0 && len(args) > 1:
+				return usagef("unexpected argument %q; what is for the script comes behind --", args[1])
+			case dash > 1:
+				return usagef("unexpected argument %q", args[1])
+			}
+			return nil
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.File, opts.Words = args[0], args[1:]
+			if cmd.Flags().Changed("timeout") && (opts.Timeout <= 0 || opts.Timeout > maxRunTime) {
+				return usagef("--timeout %s: it has to be longer than nothing, and at most %s", opts.Timeout, maxRunTime)
+			}
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return runRun(cmd.Context(), opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&opts.JSON, "json", false, `print {"status","value","output","console","error","calls",...}`)
+	flags.DurationVar(&opts.Timeout, "timeout", 0, "limit of the whole script, at most 10m (default: 2m)")
+	flags.StringArrayVar(&opts.Allow, "allow", nil, "let the script see and call only tools that `PATTERN` names")
+	flags.BoolVar(&opts.DryRun, "dry-run", false, "do not call tools that may change something, print the calls")
+	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
+	completeFlag(cmd, "allow", f.complete(completePattern))
+	completeFlag(cmd, "timeout", words())
+	return cmd
+}
+
+func runRun(ctx context.Context, opts *runOptions) error {
+	source, err := opts.source(ctx)
+	if err != nil {
+		return err
+	}
+	h, err := opts.Host(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if err := opts.checkAllow(h.Servers()); err != nil {
+		return err
+	}
+	var args rawjson.Object
+	args.Strings("args", opts.Words)
+	req := host.ScriptRequest{
+		Source: source,
+		Args:   json.RawMessage(bytes.TrimSuffix(bytes.TrimPrefix(args.Bytes(), []byte(`{"args":`)), []byte("}"))),
+		Limits: host.ScriptLimits{Timeout: opts.Timeout},
+		DryRun: opts.DryRun,
+	}
+	if opts.Allow != nil {
+		req.Allow = opts.allows
+	}
+	var spinner *terminal.Spinner
+	if !opts.JSON {
+		spinner = opts.Streams.Spin(opts.name())
+		req.OnCall = func(c host.ScriptCall) { spinner.Status(callStatus(c)) }
+	}
+	outcome, err := h.Run(ctx, req)
+	spinner.Stop()
+	if err != nil {
+		return err
+	}
+	if opts.JSON {
+		if err := printJSON(opts.Streams, outcome.JSON()); err != nil {
+			return err
+		}
+		return quiet(outcomeCode(&outcome))
+	}
+	return opts.print(&outcome)
+}
+
+// source reads the script until ctx is done: to open and read a file, a pipe or a
+// terminal can take for ever.
+func (opts *runOptions) source(ctx context.Context) (string, error) {
+	type script struct {
+		text []byte
+		err  error
+	}
+	read := make(chan script, 1)
+	in := opts.Streams.Input()
+	go func() { // a read cannot be called off: after Ctrl-C it ends with the process
+		text, err := argument.ReadText(opts.File, in)
+		read <- script{text, err}
+	}()
+	var s script
+	select {
+	case s = <-read:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	text := bytes.TrimPrefix(s.text, []byte("\xef\xbb\xbf"))
+	switch {
+	case s.err != nil:
+		return "", usagef("%v", s.err)
+	case len(text) > host.MaxScript:
+		return "", usagef("%s has %d bytes; a script has at most %d", opts.name(), len(text), host.MaxScript)
+	case !utf8.Valid(text):
+		return "", usagef("%s is no script: it is not UTF-8", opts.name())
+	}
+	// The line that makes a file executable keeps its number.
+	if bytes.HasPrefix(text, []byte("#!")) {
+		text = append([]byte("//"), text[len("#!"):]...)
+	}
+	return string(text), nil
+}
+
+// name is the script for a person.
+func (opts *runOptions) name() string {
+	if opts.File == "-" {
+		return "stdin"
+	}
+	return filepath.Base(opts.File)
+}
+
+// checkAllow refuses a pattern that no server is under: it would be a typing error
+// that makes every call fail.
+func (opts *runOptions) checkAllow(servers []host.Server) error {
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.Name)
+	}
+	for _, p := range opts.Allow {
+		want, _, _ := strings.Cut(p, "/")
+		found := false
+		for _, n := range names {
+			found = found || name.Match(want, n)
+		}
+		if !found {
+			hint := ""
+			if near := name.Near(want, names, 1); len(near) > 0 {
+				hint = "; did you mean " + near[0] + "?"
+			}
+			return usagef("--allow %s: no server is called %q%s", p, want, hint)
+		}
+	}
+	return nil
+}
+
+func (opts *runOptions) allows(tool string) bool {
+	server, own, _ := name.Split(tool)
+	for _, p := range opts.Allow {
+		servers, tools, said := strings.Cut(p, "/")
+		if name.Match(servers, server) && (!said || name.Match(tools, own)) {
+			return true
+		}
+	}
+	return false
+}
+
+// callStatus is how calls stand, on a line: "3 calls in flight, 12 made; files/read".
+func callStatus(c host.ScriptCall) string {
+	calls := "calls"
+	if c.InFlight == 1 {
+		calls = "call"
+	}
+	text := fmt.Sprintf("%d %s in flight, %d made", c.InFlight, calls, c.Made)
+	if !c.Ended {
+		text += "; " + c.Tool
+	}
+	return text
+}
