@@ -3,6 +3,7 @@
 package host_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/sdk/mcp"
 )
 
 const one = `
@@ -253,6 +255,67 @@ func TestTheListFollowsTheConfiguration(t *testing.T) {
 		if got := l.list(); (got == list) != step.kept || strings.Contains(got, "a__") != step.kept {
 			t.Errorf("with %s the list is %s", step.toml, got)
 		}
+	}
+	l.close()
+}
+
+// A name without prefix stays the tool's that had it first.
+func TestPlainNamesSurvive(t *testing.T) {
+	t.Parallel()
+	opt := options(t, strings.NewReplacer("[host]", "[host]\nwire_names = \"plain\"", "600s", "0s").Replace(one)+"[servers.b]\ncommand = \"./b\"\n")
+	scripted(t, opt, "a", works(""))
+	gate, open := gated(t, opt, works("-fault schema:defs"))
+	scripted(t, opt, "b", gate)
+	l := live(t, opt)
+	l.state("a", "ready")
+	first := l.list()
+	open()
+	l.state("b", "ready")
+	list := l.list()
+	if !strings.Contains(first, `{"name":"echo"`) || strings.Count(list, `{"name":"echo"`) != 1 || !strings.Contains(list, `"sch_defs"`) {
+		t.Errorf("the list is\n%s\nand before b was there\n%s", list, first)
+	}
+	l.close()
+	for _, script := range []string{broken, works("-fault schema:defs")} {
+		scripted(t, opt, "a", script)
+		scripted(t, opt, "b", script)
+		l = live(t, opt)
+		l.same("after a restart", list)
+		l.close()
+	}
+}
+
+// The prompts of a server that does not come up hold up those of others for no
+// longer than connect_wait, and one that is asked for says why it is not there.
+func TestPromptsOfAServerThatIsDown(t *testing.T) {
+	t.Parallel()
+	opt := options(t, strings.Replace(one, "600s", "2s", 1))
+	scripted(t, opt, "a", "exec "+goSDKServer(t, "everything-server"))
+	l := live(t, opt)
+	request := func(method, params string) string {
+		t.Helper()
+		raw, err := l.c.Request(patient(t), method, json.RawMessage(params), mcp.RequestOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		return string(raw)
+	}
+	if got := request("prompts/list", `{}`); !strings.Contains(got, `"a__test_simple_prompt"`) {
+		t.Fatal(got)
+	}
+	l.close()
+	scripted(t, opt, "a", hanging)
+	l = live(t, opt)
+	for range 20 { // which together would take longer than the test may
+		if got := request("prompts/list", `{}`); gjson.Get(got, "prompts").Raw != "[]" {
+			t.Errorf("while the server hangs the prompts are %s", got)
+		}
+	}
+	l.close()
+	scripted(t, opt, "a", broken)
+	l = live(t, opt)
+	if got := request("prompts/get", `{"name":"a__test_simple_prompt"}`); !strings.Contains(got, "the disk is gone") {
+		t.Error(got)
 	}
 	l.close()
 }

@@ -202,6 +202,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/exposure": "a catalog has its exposures",
 		"host/internal/name":     "it routes by name",
 		"host/internal/server":   "it owns them",
+		"host/internal/snapshot": "names without prefix are kept for the next start",
 		"sdk/failure":            "why a server is missing",
 		"host/internal/schema":   "all servers share the compiled schemas of plugins",
 	},

@@ -216,6 +216,7 @@ func (h *Hub) Recall(ctx context.Context) {
 		wg.Go(func() { s.Recall(ctx) })
 	}
 	wg.Wait()
+	h.recallNames()
 }
 
 // Close stops all servers side by side, so that one that will not stop delays no

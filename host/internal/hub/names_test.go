@@ -18,14 +18,34 @@ func TestNamesStay(t *testing.T) {
 	} {
 		var n names
 		for i, step := range steps {
-			want := map[string]string{}
-			for _, pair := range strings.Fields(step[1]) {
-				tool, wire, _ := strings.Cut(pair, "=")
-				want[tool] = wire
-			}
-			if got := n.give(strings.Fields(step[0])); !maps.Equal(got, want) {
+			if got, want := n.give(strings.Fields(step[0])), pairs(step[1]); !maps.Equal(got, want) {
 				t.Errorf("%s, step %d: %v, want %v", name, i, got, want)
 			}
 		}
 	}
+}
+
+// Another host gives the names that an earlier one gave, to tools that it knows.
+func TestNamesComeBack(t *testing.T) {
+	for name, c := range map[string]struct{ kept, known, want string }{
+		"in spite of another":   {"a/x=x", "a/x b/x b/y", "a/x=x b/y=y"},
+		"of what is known":      {"a/x=x", "b/x", "b/x=x"},
+		"that are right":        {"a/x=y b/x=", "a/x b/x", ""},
+		"of servers configured": {"c/x=x", "a/x b/x", ""},
+	} {
+		var n names
+		n.seed(pairs(c.kept), strings.Fields(c.known))
+		if got := n.give(strings.Fields(c.known)); !maps.Equal(got, pairs(c.want)) {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+}
+
+func pairs(text string) map[string]string {
+	m := map[string]string{}
+	for _, pair := range strings.Fields(text) {
+		tool, wire, _ := strings.Cut(pair, "=")
+		m[tool] = wire
+	}
+	return m
 }
