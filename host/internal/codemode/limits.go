@@ -12,7 +12,7 @@ type Limits struct {
 	CPU      time.Duration // of its process: 10 s, at most 60 s
 	Heap     int64         // bytes of the engine: 64 MiB, at most 256 MiB
 	Calls    int           // 1000
-	InFlight int           // calls at once: 16
+	InFlight int           // calls at once: 16, at most 128
 }
 
 // What no script may exceed and nothing configures.
@@ -36,6 +36,6 @@ func (l Limits) filled() Limits {
 		CPU:      min(max(cmp.Or(l.CPU, 10*time.Second), time.Second), 60*time.Second),
 		Heap:     min(max(cmp.Or(l.Heap, 64<<20), 8<<20), 256<<20),
 		Calls:    min(max(cmp.Or(l.Calls, 1000), 1), 1000),
-		InFlight: min(max(cmp.Or(l.InFlight, 16), 1), 16),
+		InFlight: min(max(cmp.Or(l.InFlight, 16), 1), 128),
 	}
 }

@@ -48,9 +48,13 @@ func (c *child) builtIns() map[string]any {
 			c.engine.vm.Interrupt() // no catch and no finally of the script sees this
 		},
 		"settled": func(ok bool, body string) { c.settled = &settlement{ok, body} },
-		"odd":     func(body string) bool { return odd(body) },
-		"near":    near,
-		"base64":  checkBase64,
+		"place": func(stack string) string {
+			text, _, _ := c.script.stack(stack)
+			return text
+		},
+		"odd":    func(body string) bool { return odd(body) },
+		"near":   near,
+		"base64": checkBase64,
 	}
 }
 

@@ -44,6 +44,7 @@ type child struct {
 	settled *settlement // what became of the script's function
 	asked   int         // calls and questions sent
 	notices []string
+	script  *script // once it is compiled
 }
 
 func (c *child) main(in io.Reader) error {

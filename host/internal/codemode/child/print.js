@@ -9,7 +9,7 @@ const format = (value) => {
       case "symbol": return value.toString();
       case "bigint": return value + "n";
     }
-    if (value instanceof Error) return String(value.stack).startsWith(String(value)) ? value.stack : value + "\n" + (value.stack ?? "");
+    if (value instanceof Error) return (value + "\n" + place(String(value.stack))).trimEnd();
     if (value instanceof Promise) return "[promise]";
     return JSON.stringify(value) ?? String(value);
   } catch (error) {

@@ -35,6 +35,7 @@ func (c *child) run(p *wire.Program) *wire.Ending {
 	if fault != nil {
 		return &wire.Ending{Error: fault}
 	}
+	c.script = s
 	if fault = c.begin(p, s); fault == nil {
 		fault = c.attend(s, p.Heap)
 	}
@@ -91,7 +92,7 @@ func (c *child) attend(s *script, heap int64) *wire.Fault {
 			return c.failed(err, s)
 		}
 		if r := c.stopReason(); r != nil {
-			return c.halted(r, nil, s)
+			return halted(r)
 		}
 		if c.settled != nil && !c.settled.ok {
 			return c.uncaught(s)
@@ -167,28 +168,22 @@ const (
 	kindSandbox = "sandbox"
 )
 
-// halted is the failure of a script that was stopped; exit() is none. The engine's
-// error, where there is one, says where it was.
-func (c *child) halted(r *wire.Reason, e *quickjs.Error, s *script) *wire.Fault {
+// halted is the failure of a script that was stopped; exit() is none.
+func halted(r *wire.Reason) *wire.Fault {
 	if r.Kind == "exit" {
 		return nil
 	}
-	f := &wire.Fault{Kind: r.Kind, Message: r.Message}
-	if e != nil && s != nil {
-		f.Stack, f.Line, f.Column = s.stack(e.Stack)
-	}
-	return f
+	return &wire.Fault{Kind: r.Kind, Message: r.Message}
 }
 
 // failed is what an error of a call into the engine means. What a script throws does
 // not come this way, it settles the script's function; this is the engine itself.
 func (c *child) failed(err error, s *script) *wire.Fault {
-	var e *quickjs.Error
-	known := errors.As(err, &e)
 	if r := c.stopReason(); r != nil {
-		return c.halted(r, e, s)
+		return halted(r)
 	}
-	if !known {
+	e, ok := errors.AsType[*quickjs.Error](err)
+	if !ok {
 		return &wire.Fault{Kind: kindSandbox, Message: err.Error()}
 	}
 	return fault(&thrown{Name: e.Name, Message: e.Message, Stack: e.Stack, None: e.Name == "" && e.Message == ""}, s)

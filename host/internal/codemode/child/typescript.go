@@ -24,7 +24,7 @@ func (c *child) typescript(code string, before int, wrong *quickjs.Error) (*scri
 		out = strip("async function script() { \"use strict\";\n" + code + "\n}")
 	}
 	if len(out.Errors) > 0 {
-		return nil, complaint(out.Errors[0], before)
+		return nil, complaint(out.Errors[0], code, before)
 	}
 	s.lines = newLineMap(out.Map)
 	above := strings.Repeat("\n", firstLine-2)
@@ -72,12 +72,19 @@ func (s *script) misspelled(e *quickjs.Error) *wire.Fault {
 }
 
 // complaint is an error of esbuild, whose lines count from 1 and include the line
-// of our own, and whose columns are bytes from 0.
-func complaint(m api.Message, before int) *wire.Fault {
+// of our own, and whose columns are bytes from 0. What is missing at the end is behind
+// the code's last line.
+func complaint(m api.Message, code string, before int) *wire.Fault {
 	f := &wire.Fault{Kind: kindSyntax, Name: "SyntaxError", Message: m.Text}
-	if l := m.Location; l != nil && l.Line > 1 {
-		f.Line = l.Line - 1 + before
-		f.Column = utf8.RuneCountInString(l.LineText[:min(l.Column, len(l.LineText))]) + 1
+	l := m.Location
+	if l == nil || l.Line < 2 {
+		return f
 	}
+	lines := strings.Split(strings.TrimRight(code, "\r\n"), "\n")
+	line, column := l.Line-1, utf8.RuneCountInString(l.LineText[:min(l.Column, len(l.LineText))])+1
+	if line > len(lines) {
+		line, column = len(lines), utf8.RuneCountInString(lines[len(lines)-1])+1
+	}
+	f.Line, f.Column = line+before, column
 	return f
 }
