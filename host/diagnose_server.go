@@ -73,8 +73,11 @@ func (h *Host) examine(ctx context.Context, n string, news *news) ServerDiagnosi
 	d.StderrTail = tailSince(ctx, d.LogFile, begun, s.Redact)
 	switch {
 	case err != nil && st.State == server.Starting:
-		d.find(KindTimeout, "start", fmt.Sprintf("still starting after %s", time.Since(begun).Round(100*time.Millisecond)),
-			"wait longer with --wait; 'collet servers logs "+n+"' shows what it writes")
+		advice := "wait longer with --wait"
+		if !d.remote {
+			advice += "; 'collet servers logs " + n + "' shows what it writes"
+		}
+		d.find(KindTimeout, "start", fmt.Sprintf("still starting after %s", time.Since(begun).Round(100*time.Millisecond)), advice)
 	case err != nil && d.Command != nil && d.Command.problem() != "":
 		d.find(KindUnreachable, "command", d.Command.problem(), d.Command.advice(d.place()))
 	case err != nil:

@@ -98,7 +98,7 @@ func TestDiagnoseBrokenServers(t *testing.T) {
 			`unreachable start (1) BUILT/collet-plugin-testadapter cannot be used: it says of its own health: NOT_SERVING -> 'collet servers logs x' shows what it wrote`,
 		}},
 		{"start_timeout", "plugin = \"testadapter\"\nenv = { FAULT = \"configurehang\" }\nstart_timeout = \"1s\"", "failed", []string{
-			`timeout start (1) not ready within its start_timeout of 1s; a package runner may still be downloading, so try again or raise start_timeout (FILE:1): no answer of the adapter yet -> raise start_timeout, or run it by hand to see what it waits for`,
+			`timeout start (1) not ready within its start_timeout of 1s; try again or raise start_timeout (FILE:1): no answer of the adapter yet -> raise start_timeout, or run it by hand to see what it waits for`,
 		}},
 		{"no command", `command = "no-such-command"`, "failed", []string{
 			`unreachable command (1) no-such-command is not on the server's PATH -> install no-such-command, or give its whole path in FILE:1`,

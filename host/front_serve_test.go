@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/collet-dev/collet/sdk/mcp"
@@ -110,6 +111,53 @@ func TestServeRefusesToBeOpen(t *testing.T) {
 		out, err := exec.CommandContext(patient(t), colletProgram(t), append([]string{"--config", file, "serve"}, strings.Fields(c.args)...)...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.says) {
 			t.Errorf("serve %s: %v %s", c.args, err, out)
+		}
+	}
+}
+
+// A service manager stops what serves with SIGTERM, a person with Ctrl-C: it ends as
+// it should, whichever face it has.
+func TestServeIsStopped(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "mcp.toml")
+	text := "[servers.good]\ncommand = \"" + filepath.Join(built, "faultserver") + "\"\n[servers.bad]\nplugin = \"nobody\"\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		for _, face := range [][]string{{"--stdio"}, {"--http", "127.0.0.1:0"}} {
+			t.Run(sig.String()+" "+face[0], func(t *testing.T) {
+				cmd := exec.CommandContext(patient(t), colletProgram(t), append([]string{"--config", config, "serve"}, face...)...)
+				cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+				in, err := cmd.StdinPipe() // held open: its end would be the end, too
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer in.Close()
+				stderr, err := cmd.StderrPipe()
+				if err == nil {
+					err = cmd.Start()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				told := ""
+				for lines := bufio.NewScanner(stderr); lines.Scan(); {
+					told += lines.Text() + "\n"
+					if strings.Contains(lines.Text(), "bad did not start: ") {
+						if err := cmd.Process.Signal(sig); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+				if err := cmd.Wait(); err != nil {
+					t.Errorf("%v", err)
+				}
+				if strings.Count(told, "bad did not start") != 1 || strings.Contains(told, "good") {
+					t.Errorf("told:\n%s", told)
+				}
+			})
 		}
 	}
 }

@@ -106,8 +106,10 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 		case f != nil:
 			info.Error, info.Failure = f.Error(), ofServer(n, f)
 			if info.State == string(server.Starting) {
-				info.Error = fmt.Sprintf("still starting after %s; wait longer with --wait, or see collet servers logs %s",
-					time.Since(begun).Round(100*time.Millisecond), n)
+				info.Error = fmt.Sprintf("still starting after %s; wait longer with --wait", time.Since(begun).Round(100*time.Millisecond))
+				if s != nil && s.Settings().URL == "" { // else it says nothing here
+					info.Error += ", or see collet servers logs " + n
+				}
 			}
 			if len(tools) > 0 {
 				info.Error += "; its tools are those of its last list"

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -48,5 +50,24 @@ func TestSlowStartsSideBySide(t *testing.T) {
 		if s.Error != "" {
 			t.Errorf("%s: %s", s.Name, s.Error)
 		}
+	}
+}
+
+// A server that exits at its first starts is used once it does not: each use that
+// finds it down is a start of its own, and says why it failed.
+func TestServerThatCrashesAtFirst(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	const crashes = 2
+	h := open(t, fmt.Sprintf("[servers.n]\ncommand = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"crash-n\", \"-n\", \"%d\", \"-state\", %q]\n",
+		2*crashes, state)) // the adapter tries each time without the probe, too
+	for i := range crashes {
+		f := mustFail(t, h, host.Request{Tool: "n/echo", Arguments: json.RawMessage(hi), Retry: host.RetryNever})
+		if f.Class != failure.ConnectionRefused || f.Delivery != failure.NotSent || !strings.Contains(f.Message, "exit status 1") || !strings.Contains(f.Message, "not yet") {
+			t.Errorf("start %d: %s, %s: %v", i+1, f.Class, f.Delivery, f)
+		}
+	}
+	mustCall(t, h, "n/echo", hi)
+	if b, err := os.ReadFile(state + ".starts"); err != nil || len(b) != 2*crashes+1 {
+		t.Errorf("%d starts, %v, want %d", len(b), err, 2*crashes+1)
 	}
 }

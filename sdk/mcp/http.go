@@ -281,6 +281,11 @@ func (l *httpLink) do(ctx context.Context, r request) (json.RawMessage, *failure
 		return nil, g
 	}
 	l.c.awaitLevel(ctx, r.method)
-	raw, f, _ = l.try(ctx, r)
+	raw, f, again = l.try(ctx, r)
+	if again != nil && !l.c.Server().Modern {
+		g := *f
+		g.Message += "; it refused the new session, too"
+		f = &g
+	}
 	return raw, f
 }

@@ -39,7 +39,7 @@ func TestSessionNeverLives(t *testing.T) {
 	w := serve(t, "sess404-always")
 	c := dial(t, Endpoint{URL: w.url}, Options{})
 	f := callFails(t, c, "echo", "{}")
-	wantFailure(t, f, failure.ServerError, failure.Answered, "Session not found")
+	wantFailure(t, f, failure.ServerError, failure.Answered, "Session not found", "refused the new session, too")
 	if n := w.times(t, "POST", "initialize"); n != 2 {
 		t.Errorf("%d sessions, want 2", n)
 	}

@@ -19,7 +19,9 @@ const (
 func (c *Client) levelPending() *levelPending {
 	p := &levelPending{told: make(chan struct{})}
 	p.over = sync.OnceFunc(func() { close(p.told) })
-	c.level.Store(p)
+	if c.opt.LogLevel != "" {
+		c.level.Store(p)
+	}
 	return p
 }
 

@@ -100,7 +100,10 @@ type Failure struct {
 	Misconfigured bool
 	// Postponed: the server failed before and was not tried again for this call;
 	// RetryAfter says when it may be.
-	Postponed  bool
+	Postponed bool
+	// Remote: a start failed of a server that is reached by url, whose own words are
+	// in no log of the host's.
+	Remote     bool
 	StderrTail []string // the last lines of an adapter process that ended, oldest first
 	Attempts   int      // 0 when nothing was sent to the adapter
 	Duration   time.Duration

@@ -55,11 +55,11 @@ func (f *Factory) layers(ctx context.Context, ask bool) ([]host.Layer, error) {
 // configuration is what a command reads that only shows it.
 func (f *Factory) configuration(ctx context.Context) (*config.Config, error) {
 	if file := f.named(); file != "" {
-		c, err := config.Load([]string{file})
-		if err != nil {
-			return nil, exitf(exitConfiguration, "%v", err)
+		named := config.ReadNamed([]string{file})
+		if err := named[0].Err; err != nil {
+			return nil, exitf(exitConfiguration, "read configuration: %v", err)
 		}
-		return c, nil
+		return config.Merge(named), nil
 	}
 	layers, err := f.layers(ctx, false)
 	if err != nil {

@@ -140,10 +140,14 @@ func (f *Factory) openServing(ctx context.Context) (openHost, error) {
 		return nil, err
 	}
 	f.tell(h.Problems())
+	starts := newStarts(f.Streams)
 	h.Subscribe(func(e host.Event) {
-		if e.ConfigChanged != nil {
+		switch {
+		case e.ConfigChanged != nil:
 			f.Streams.Note("collet: the configuration changed")
 			f.tell(e.ConfigChanged.Problems)
+		case e.ServerChanged != nil:
+			starts.heard(e.ServerChanged)
 		}
 	})
 	return h, nil

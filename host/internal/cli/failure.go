@@ -57,10 +57,13 @@ func nextStep(f *host.Failure) string {
 			return fmt.Sprintf("'collet tools show %s' lists its arguments", toolName(f))
 		}
 	case failure.ConnectionRefused, failure.ServerError, failure.Unknown:
-		if f.Server != "" {
+		if f.Server != "" && !f.Remote {
 			return fmt.Sprintf("'collet servers logs %s' shows what it said", f.Server)
 		}
 	case failure.Timeout:
+		if f.Remote {
+			return ""
+		}
 		if f.Delivery == failure.NotSent { // it was the start that took too long
 			return fmt.Sprintf("'collet servers logs %s' shows what it said", f.Server)
 		}

@@ -102,7 +102,10 @@ func serveRun(ctx context.Context, opts *serveOptions) error {
 	defer closeFace(ctx, front)
 	in, done := opts.Streams.Waiting()
 	defer done()
-	return front.ServeStdio(ctx, in, opts.Streams.Out)
+	if err := front.ServeStdio(ctx, in, opts.Streams.Out); ctx.Err() == nil {
+		return err
+	}
+	return nil // to be stopped is how serving ends
 }
 
 // closeFace ends what is being served.

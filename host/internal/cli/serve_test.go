@@ -8,6 +8,7 @@ import (
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/sdk/failure"
 )
 
 // What serves follows its files and says on stderr what is wrong with them now;
@@ -33,10 +34,39 @@ func TestServingFollowsTheConfiguration(t *testing.T) {
 	if fake.subscribed == nil {
 		t.Fatal("no event is heard")
 	}
-	fake.subscribed(host.Event{ServerChanged: &host.ServerEvent{Server: "s"}})
+	fake.subscribed(host.Event{ServerChanged: &host.ServerEvent{Server: "s", State: "ready"}})
 	fake.subscribed(host.Event{ConfigChanged: &host.ConfigEvent{Problems: []host.Problem{{File: "mcp.toml", Line: 2, Message: "second"}}}})
 	if got := stderr.String(); strings.Count(got, "\n") != 3 || !strings.Contains(got, "first") ||
 		!strings.Contains(got, "the configuration changed\n") || !strings.Contains(got, "mcp.toml:2") || !strings.Contains(got, "second") {
 		t.Errorf("told: %s", got)
+	}
+}
+
+// A server that does not start is told of once, and again when it is there; one
+// that works never.
+func TestServingTellsOfFailedStarts(t *testing.T) {
+	var stderr bytes.Buffer
+	s := newStarts(&terminal.Streams{Err: &stderr})
+	gone := &host.Failure{Server: "a", Failure: *failure.New(failure.ConnectionRefused, failure.NotSent, "it exited:\n  NEEDS A KEY")}
+	away := &host.Failure{Server: "b", Remote: true, Failure: *failure.New(failure.ConnectionRefused, failure.NotSent, "connect to http://b: refused")}
+	long := &host.Failure{Server: "c", Failure: *failure.New(failure.AuthFailure, failure.NotSent, "%s", strings.Repeat("ü", maxReason))}
+	for _, e := range []host.ServerEvent{
+		{Server: "a", State: "starting"}, {Server: "a", State: "failed", Failure: gone},
+		{Server: "a", State: "starting"}, {Server: "a", State: "failed", Failure: gone},
+		{Server: "b", State: "starting"}, {Server: "b", State: "failed", Failure: away},
+		{Server: "d", State: "starting"}, {Server: "d", State: "ready"}, {Server: "d", State: "backing-off", Failure: gone}, {Server: "d", State: "ready"},
+		{Server: "a", State: "starting"}, {Server: "a", State: "ready"}, {Server: "a", State: "degraded"}, {Server: "a", State: "ready"},
+		{Server: "b", State: "idle"}, {Server: "b", State: "starting"}, {Server: "b", State: "failed", Failure: away}, {Server: "b", State: "stopped"},
+		{Server: "c", State: "failed", Failure: long},
+	} {
+		s.heard(&e)
+	}
+	want := `collet: a did not start: it exited: NEEDS A KEY; 'collet servers logs a' shows what it said
+collet: b did not start: connect to http://b: refused
+collet: a has started
+collet: b did not start: connect to http://b: refused
+collet: c did not start: ` + strings.Repeat("ü", maxReason/2) + "...\n"
+	if got := stderr.String(); got != want {
+		t.Errorf("told\n%swant\n%s", got, want)
 	}
 }

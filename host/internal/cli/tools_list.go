@@ -273,6 +273,8 @@ func serverAdvice(s *host.Server) string {
 		return ""
 	case serverCode(s) == exitConfiguration:
 		return "; see 'collet config check'"
+	case s.Failure != nil && s.Failure.Remote:
+		return ""
 	}
 	return "; see 'collet servers logs " + s.Name + "'"
 }

@@ -205,7 +205,7 @@ func TestSkippedFiles(t *testing.T) {
 	}
 }
 
-func TestLoad(t *testing.T) {
+func TestReadNamed(t *testing.T) {
 	dir := t.TempDir()
 	write := func(file, text string) string {
 		path := filepath.Join(dir, file)
@@ -219,10 +219,7 @@ func TestLoad(t *testing.T) {
 	two := write("two.toml", "[host]\nexposure='hidden'\n[servers.c]\ncommand='x'\n[servers.a]\ncommand='y'\n")
 	large := write("large.toml", strings.Repeat("#", MaxFile+2))
 
-	cfg, err := Load([]string{one, broken, two, large})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := Merge(ReadNamed([]string{one, broken, two, large}))
 	want := broken + ":1:11: expected '.' or ']' to end table name, but got '\\n' instead; the file is skipped\n" +
 		two + ":5: servers.a: is already defined at " + one + ":4; remove one of them\n" +
 		large + ": is larger than 1 MiB, too large for an mcp.toml; the file is skipped\n"
@@ -237,12 +234,12 @@ func TestLoad(t *testing.T) {
 	}
 
 	for _, file := range []string{filepath.Join(dir, "none.toml"), dir} {
-		if _, err := Load([]string{one, file}); err == nil || !strings.Contains(err.Error(), file) {
-			t.Errorf("Load(%s): %v", file, err)
+		if named := ReadNamed([]string{one, file}); named[0].Err != nil || named[1].Err == nil || !strings.Contains(named[1].Err.Error(), file) {
+			t.Errorf("%s: %v", file, named[1].Err)
 		}
 	}
-	if cfg, err := Load(nil); err != nil || !reflect.DeepEqual(cfg.Host, defaultHost()) {
-		t.Errorf("Load of nothing: %+v, %v", cfg, err)
+	if cfg := Merge(ReadNamed(nil)); !reflect.DeepEqual(cfg.Host, defaultHost()) {
+		t.Errorf("nothing is %+v", cfg.Host)
 	}
 }
 

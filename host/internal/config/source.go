@@ -37,18 +37,6 @@ type Source struct {
 	Err error
 }
 
-// Load reads files, each named by a person, in order. Its only error is a file
-// that cannot be read; everything else is in Problems, see Merge.
-func Load(files []string) (*Config, error) {
-	sources := ReadNamed(files)
-	for _, src := range sources {
-		if src.Err != nil {
-			return nil, fmt.Errorf("read configuration: %w", src.Err)
-		}
-	}
-	return Merge(sources), nil
-}
-
 // ReadNamed reads files, each named by a person.
 func ReadNamed(files []string) []Source {
 	sources := make([]Source, 0, len(files))

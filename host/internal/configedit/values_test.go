@@ -12,7 +12,7 @@ import (
 )
 
 // What a client had is what the server gets: text of a file goes through the
-// reader, the TOML, config.Load and config.Resolve and comes out the same.
+// reader, the TOML, config.Parse and config.Resolve and comes out the same.
 func TestValuesSurvive(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	bits := []string{

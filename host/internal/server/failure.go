@@ -18,6 +18,9 @@ type Failure struct {
 	// Postponed: the server failed before and was not tried again for this;
 	// RetryAfter says when it may be.
 	Postponed bool
+	// Remote: a start failed of a server that is reached by url, whose own words are
+	// in no log of ours.
+	Remote bool
 	// StderrTail holds the last lines of a process that ended, oldest first.
 	StderrTail []string
 }

@@ -48,7 +48,11 @@ func (s *Server) bringUp(st *start) {
 			// Never two processes of one server at once: both may hold the same files.
 			<-before.over
 		}
-		r, tools, fail := s.launch(ctx, s.Settings())
+		set := s.Settings()
+		r, tools, fail := s.launch(ctx, set)
+		if fail != nil {
+			fail.Remote = set.URL != ""
+		}
 		s.mu.Lock()
 		if !st.again && s.life.state != Stopped {
 			s.settleLocked(st, r, tools, fail)
@@ -228,8 +232,11 @@ func startFailure(parent, ctx context.Context, set *config.Server, limit time.Du
 	switch {
 	case ctx.Err() == context.DeadlineExceeded:
 		f.Class = failure.Timeout
-		f.Message = fmt.Sprintf("not ready within its start_timeout of %s; a package runner may still be downloading, "+
-			"so try again or raise start_timeout (%s:%d): %s", limit, set.File, set.Line, f.Message)
+		hint := "try again"
+		if set.Command != "" {
+			hint = "a package runner may still be downloading, so " + hint
+		}
+		f.Message = fmt.Sprintf("not ready within its start_timeout of %s; %s or raise start_timeout (%s:%d): %s", limit, hint, set.File, set.Line, f.Message)
 	case parent.Err() != nil:
 		f.Class, f.Message = failure.Canceled, "canceled while starting"
 	case f.Class == failure.Timeout: // the adapter has seen the end of it coming, and knows more
