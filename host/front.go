@@ -198,6 +198,13 @@ func (v view) Identifiers() func(*catalog.Tool) (server, tool string) {
 // SamePrincipal implements front.Host.
 func (v view) SamePrincipal(a, b any) bool { return samePrincipal(a, b) }
 
+// SameRights implements front.Host.
+func (v view) SameRights(a, b any) bool {
+	one, _ := a.(*guard.Principal)
+	other, _ := b.(*guard.Principal)
+	return guard.SameRights(one, other)
+}
+
 // Call implements front.Host.
 func (v view) Call(ctx context.Context, req Request) (*Result, error) { return v.host.Call(ctx, req) }
 

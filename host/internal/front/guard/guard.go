@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -221,7 +220,7 @@ func (g *Guard) recheck(ctx context.Context, was *Principal, token string) (cont
 		}
 		p, err := g.ask(ctx, token)
 		_, refused := errors.AsType[*Refusal](err)
-		if refused || errors.Is(err, ErrUnknown) || err == nil && (p.ID != was.ID || !reflect.DeepEqual(p.Grants, was.Grants)) {
+		if refused || errors.Is(err, ErrUnknown) || err == nil && (p.ID != was.ID || !SameRights(p, was)) {
 			cancel(ErrCredential)
 			return
 		}

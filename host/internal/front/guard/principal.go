@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"time"
 
@@ -129,6 +130,12 @@ func matches(globs []string, s string) bool {
 // opened, a session or a kept result, the other may use. Nobody is the same as
 // nobody.
 func Same(a, b *Principal) bool { return a != nil && b != nil && a.ID != "" && a.ID == b.ID }
+
+// SameRights reports whether both may use the same, which one principal need not at
+// two times. That a credential was renewed is no difference.
+func SameRights(a, b *Principal) bool {
+	return a == b || a != nil && b != nil && reflect.DeepEqual(a.Grants, b.Grants)
+}
 
 type contextKey struct{}
 

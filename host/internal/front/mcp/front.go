@@ -42,6 +42,8 @@ type Host interface {
 	Identifiers() func(*catalog.Tool) (server, tool string)
 	// SamePrincipal says whether two Caller.Principal are the same.
 	SamePrincipal(a, b any) bool
+	// SameRights says whether both may use the same: those of one principal change.
+	SameRights(a, b any) bool
 	// Call and Forward are the host's.
 	Call(ctx context.Context, req call.Request) (*call.Result, error)
 	Forward(ctx context.Context, req call.ForwardRequest) (json.RawMessage, error)

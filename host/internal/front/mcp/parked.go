@@ -289,6 +289,10 @@ func (f *Front) claim(token string, r *protocol.Incoming) *dialog {
 	}
 	delete(p.byState, token)
 	d.over.Stop()
+	if !f.host.SameRights(d.who, r.Caller.Principal) {
+		d.cancel() // it may be of a tool that the client may not use any more
+		return nil
+	}
 	return d
 }
 

@@ -38,12 +38,20 @@ func (h inquirer) Plain() bool                                { return false }
 func (h inquirer) Identifiers() func(*catalog.Tool) (string, string) {
 	return func(t *catalog.Tool) (string, string) { return t.Server, t.Name }
 }
-func (h inquirer) SamePrincipal(a, b any) bool { return a == b }
+func (h inquirer) SamePrincipal(a, b any) bool { return idOf(a) == idOf(b) }
+func (h inquirer) SameRights(a, b any) bool    { return a == b }
 func (h inquirer) Call(ctx context.Context, req call.Request) (*call.Result, error) {
 	return h.tool(ctx, req)
 }
 func (h inquirer) Forward(context.Context, call.ForwardRequest) (json.RawMessage, error) {
 	return nil, &call.Failure{}
+}
+
+// idOf is who a principal is; what it may use follows a colon.
+func idOf(principal any) string {
+	s, _ := principal.(string)
+	id, _, _ := strings.Cut(s, ":")
+	return id
 }
 
 const form = `{"message":"<who>?","requestedSchema":{"type":"object"}}`
@@ -136,6 +144,31 @@ func TestParkedRequestsAreTheirClients(t *testing.T) {
 		}
 		if got, err := ask(t.Context(), f, "ann", forms, good); err == nil {
 			t.Errorf("a state was used twice: %s", got.Raw)
+		}
+	})
+}
+
+// Whoever may use something else by now does not get on with what it began, and the
+// call ends.
+func TestParkedRequestsEndWithRights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan error, 1)
+		f := New(inquirer{func(ctx context.Context, req call.Request) (*call.Result, error) {
+			res, err := asking(ctx, req)
+			ended <- err
+			return res, err
+		}})
+		defer f.Close()
+		asked, err := ask(t.Context(), f, "ann:all", forms, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		good := answers(asked, `{"action":"decline"}`)
+		if got, err := ask(t.Context(), f, "ann:little", forms, good); err == nil || err.(*protocol.WireError).Code != -32602 {
+			t.Errorf("%s %v", got.Raw, err)
+		}
+		if err := <-ended; err == nil {
+			t.Error("the call got an answer")
 		}
 	})
 }
