@@ -101,6 +101,16 @@ func (l *life) call(tool, args string) string {
 	return string(raw)
 }
 
+// quiet says that nobody was told of a change of the list.
+func (l *life) quiet(when string) {
+	l.t.Helper()
+	for range len(l.told) {
+		if method := <-l.told; method == "notifications/tools/list_changed" {
+			l.t.Errorf("%s a change of the list was announced", when)
+		}
+	}
+}
+
 // state waits until a server is in that state.
 func (l *life) state(server, want string) {
 	l.t.Helper()
@@ -178,11 +188,7 @@ func TestTheListSurvives(t *testing.T) {
 	up.state("a", "backing-off")
 	up.same("while it crashes again and again", list)
 	up.close()
-	for range len(up.told) {
-		if method := <-up.told; method == "notifications/tools/list_changed" {
-			t.Error("a change of the list was announced")
-		}
-	}
+	up.quiet("while servers crash")
 
 	scripted(t, opt, "b", broken)
 	down := live(t, opt)
@@ -202,6 +208,7 @@ func TestTheListSurvives(t *testing.T) {
 	}
 	down.same("after calls and a search", list)
 	down.close()
+	down.quiet("while servers are down")
 
 	scripted(t, opt, "a", hanging)
 	scripted(t, opt, "b", hanging)
@@ -222,6 +229,12 @@ func TestTheListSurvives(t *testing.T) {
 		t.Error(got)
 	}
 	again.close()
+	again.quiet("when the servers are back")
+	for _, l := range []*life{down, stuck, again} { // whose clients came before any server had been asked
+		if text := l.c.Server().Instructions; !strings.Contains(text, "- b (deferred, 4 tools") {
+			t.Errorf("instructions are %s", text)
+		}
+	}
 }
 
 // Nothing that a client's parser gives up on gets into a list; a person gets it whole.

@@ -112,11 +112,11 @@ func (s *Store) load(root *os.Root, name string) (data []byte, asked time.Time, 
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	limit := cmp.Or(s.MaxFile, MaxFile)
-	if !info.Mode().IsRegular() || info.Size() > limit {
+	if !info.Mode().IsRegular() || info.Size() > cmp.Or(s.MaxFile, MaxFile) {
 		return nil, time.Time{}, errors.New("it is no file that was kept here")
 	}
-	data, err = io.ReadAll(io.LimitReader(file, limit))
+	data = make([]byte, info.Size()) // a file never grows: it is replaced
+	_, err = io.ReadFull(file, data)
 	return data, info.ModTime(), err
 }
 

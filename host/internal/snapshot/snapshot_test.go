@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -334,4 +335,33 @@ func again(t *testing.T, k Key, snap *Snapshot) {
 	if err != nil || k2 != k || !reflect.DeepEqual(snap, snap2) {
 		t.Fatalf("%+v %+v %v, was %+v %+v", k2, snap2, err, k, snap)
 	}
+}
+
+// A server of 10,000 tools: what a start waits for (Read), and what follows behind
+// it when nothing has changed (Keep).
+func BenchmarkTenThousandTools(b *testing.B) {
+	big := &Snapshot{}
+	definition := `{"name":"t","description":"` + strings.Repeat("d", 300) + `","inputSchema":{"type":"object","properties":{` + strings.Repeat(`"p":{"type":"string"},`, 40) + `"q":{}}}}`
+	for i := range 10_000 {
+		big.Tools = append(big.Tools, catalog.Offer{Name: fmt.Sprint("tool", i), Definition: json.RawMessage(definition)})
+	}
+	s := &Store{Dir: filepath.Join(b.TempDir(), "snapshots")}
+	if err := s.Keep(key, big); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(definition)) * 10_000)
+	b.Run("Read", func(b *testing.B) {
+		for b.Loop() {
+			if snap, err := s.Read(key); err != nil || len(snap.Tools) != 10_000 {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("Keep", func(b *testing.B) {
+		for b.Loop() {
+			if err := s.Keep(key, big); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
