@@ -54,7 +54,6 @@ declare class ToolError extends Error {
     | "tool_error" /* the tool says that it failed: message is its text */
     | "invalid_arguments" /* nothing was sent */
     | "not_found"
-    | "hidden"
     | "denied"
     | "timeout"
     | "cancelled"
@@ -89,6 +88,8 @@ interface FoundTool {
   name: string;
   description: string;
   exposure: "direct" | "deferred" | "codemode";
+  /** A person has to agree before it is called. */
+  approval: boolean;
   [key: string]: unknown;
 }
 

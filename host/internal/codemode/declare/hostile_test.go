@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/evanw/esbuild/pkg/api"
 	"github.com/tidwall/gjson"
 )
 
@@ -190,10 +191,22 @@ func FuzzDeclaration(f *testing.F) {
 		if again := Declaration(tool, limit); again != got {
 			t.Fatal("another declaration the second time")
 		}
+		if err := parse(got); err != nil {
+			t.Fatalf("%v:\n%s", err, got)
+		}
 		if file := Ambient([]Tool{tool}, limit); wellFormed(file) != nil {
 			t.Fatalf("%v:\n%s", wellFormed(file), file)
 		}
 	})
+}
+
+// parse has a parser of TypeScript read it, that nobody here wrote.
+func parse(ts string) error {
+	r := api.Transform(ts, api.TransformOptions{Loader: api.LoaderTS, LogLevel: api.LogLevelSilent})
+	for _, e := range r.Errors {
+		return fmt.Errorf("%s in %q", e.Text, e.Location.LineText)
+	}
+	return nil
 }
 
 // wellFormed goes over TypeScript by its tokens: comments and strings are closed,
