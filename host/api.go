@@ -17,6 +17,9 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/exposure"
@@ -62,6 +65,14 @@ type Options struct {
 	// Front implies it. Default: nobody can be asked, which spares each server a
 	// connection of its own.
 	Asks bool
+	// Telemetry sends traces and metrics where [host.telemetry] says, and lets metrics
+	// be read at /metrics of Handler. It is for a process that runs for long, and sets
+	// OpenTelemetry's error handler for all of it. Default: only the audit log is kept.
+	Telemetry bool
+	// TracerProvider and MeterProvider are a program's own OpenTelemetry, which is told
+	// of every call in the place of what mcp.toml says.
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
 }
 
 // Exposure says who may see and call a tool (direct, deferred, codemode, hidden).

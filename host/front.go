@@ -75,12 +75,15 @@ func (f *Front) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) err
 
 // Handler serves Streamable HTTP, both eras at one endpoint. It checks neither
 // Host nor credentials: what reaches it may use everything.
-func (f *Front) Handler() http.Handler { return f.wire.HTTP() }
+func (f *Front) Handler() http.Handler { return f.host.told.Continue(f.wire.HTTP()) }
 
 // SSE serves the HTTP+SSE transport of 2024-11-05: the stream, and where its client
 // posts, which must be mounted at /mcp/message beside it. It checks as little as
 // Handler.
-func (f *Front) SSE() (stream, message http.Handler) { return f.wire.SSE() }
+func (f *Front) SSE() (stream, message http.Handler) {
+	stream, message = f.wire.SSE()
+	return stream, f.host.told.Continue(message)
+}
 
 // Settled says whether every server has had its first start, however it went.
 func (f *Front) Settled() bool {

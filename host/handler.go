@@ -37,7 +37,8 @@ type HTTPOptions struct {
 
 // HTTPFace is a host's whole HTTP face, as collet serve --http serves it: the
 // MCP endpoint /mcp behind the checks of Host, Origin, credentials and limits,
-// /healthz, /readyz, and what tells clients where to get a token (RFC 9728). Make it
+// /healthz, /readyz, /metrics where Options.Telemetry and the configuration want
+// it, and what tells clients where to get a token (RFC 9728). Make it
 // with Host.Handler and close it before the host.
 //
 // It is an http.Handler for a server of one's own, httptest.NewServer for instance;
@@ -60,7 +61,7 @@ func (h *Host) Handler(opt HTTPOptions) (*HTTPFace, error) {
 		return nil, err
 	}
 	f := &HTTPFace{host: h, front: h.Front(), auth: auth, done: done}
-	f.handler = g.Wrap(exactly(f.endpoints(opt.SSE)))
+	f.handler = h.told.Count(g.Wrap(exactly(f.endpoints(opt.SSE))), "/mcp", "/sse", "/mcp/message", "/healthz", "/readyz", metricsPath)
 	return f, nil
 }
 
@@ -115,6 +116,9 @@ func (f *HTTPFace) endpoints(sse bool) http.Handler {
 		}
 		_, _ = io.WriteString(w, "ok\n")
 	})
+	if metrics := f.host.told.Prometheus(); metrics != nil {
+		mux.Handle("GET "+metricsPath, f.forEverything(metrics))
+	}
 	return mux
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/results"
 	"github.com/collet-dev/collet/host/internal/server"
 	"github.com/collet-dev/collet/host/internal/snapshot"
+	"github.com/collet-dev/collet/host/internal/telemetry"
 )
 
 // closeWait bounds Close. Each stop has shorter steps of its own that end in a
@@ -39,8 +40,9 @@ type Host struct {
 	calls   *call.Pipeline
 	results *results.Store
 	events  events
-	audit   *audit.Log  // nil when nobody wants it
-	asks    atomic.Bool // callers can be asked
+	audit   *audit.Log           // nil when nobody wants it
+	told    *telemetry.Telemetry // nil when nobody wants it
+	asks    atomic.Bool          // callers can be asked
 
 	scripts     *codemode.Runner
 	scriptIndex scriptIndex
@@ -83,6 +85,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		Version:   opt.Version,
 		Asks:      h.asks.Load,
 		Changed: func(name string, s server.Status) {
+			h.told.ServerChanged(name, string(s.State))
 			h.events.emit(Event{ServerChanged: &ServerEvent{Server: name, State: string(s.State), Failure: ofServer(name, s.Failure)}})
 		},
 		Listed: func(name string) { h.events.emit(Event{CatalogChanged: &CatalogEvent{Server: name}}) },
@@ -101,10 +104,11 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		},
 		Budget:   h.ResponseBudget,
 		Results:  h.results,
-		Started:  func(e call.Event) { h.events.emit(Event{CallStarted: &e}) },
+		Started:  h.started,
 		Finished: h.finished,
 		Log:      opt.Log,
 	}
+	h.observe(ctx, c)
 	if opt.Watch {
 		h.watch = newWatch(ctx, h, layers)
 	}
@@ -118,7 +122,7 @@ func (h *Host) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
 	err := h.hub.Close(ctx)
-	h.closeAudit()
+	h.closeRecords()
 	return err
 }
 
@@ -160,6 +164,13 @@ func (e *events) subscribe(f func(Event)) func() {
 		defer e.mu.Unlock()
 		delete(e.subs, key)
 	}
+}
+
+// heard reports whether anybody subscribed.
+func (e *events) heard() bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return len(e.subs) > 0
 }
 
 func (e *events) emit(ev Event) {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"context"
 	"path/filepath"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/front/guard"
+	"github.com/collet-dev/collet/host/internal/telemetry"
 )
 
 // auditFile is where the audit log is when mcp.toml names no file, below StateDir.
@@ -31,7 +33,57 @@ func (h *Host) newAudit(c *config.Config) *audit.Log {
 	})
 }
 
-func (h *Host) closeAudit() {
+// observe begins to tell OpenTelemetry of calls, if the options or the configuration
+// want that. That it cannot be told is no reason not to make calls.
+func (h *Host) observe(ctx context.Context, c *config.Config) {
+	var said config.Telemetry
+	if h.opt.Telemetry {
+		said = c.Host.Telemetry
+	}
+	told, err := telemetry.New(ctx, telemetry.Options{
+		Tracer: h.opt.TracerProvider, Meter: h.opt.MeterProvider,
+		Traces: said.Traces, Metrics: said.OTLP(), Prometheus: said.Prometheus(),
+		Version: h.opt.Version, Log: h.opt.Log,
+		Servers: func() (all []telemetry.Server) {
+			for _, s := range h.Servers() {
+				all = append(all, telemetry.Server{Name: s.Name, State: s.State})
+			}
+			return all
+		},
+		Known: func(server string) bool { return h.hub.Server(server) != nil },
+		Results: func() (int64, int) {
+			bytes, count, err := h.results.Usage()
+			if err != nil {
+				h.opt.Log.Debug("kept results cannot be counted", "error", err)
+			}
+			return bytes, count
+		},
+		Lost: func() int64 {
+			if h.audit == nil {
+				return 0
+			}
+			return h.audit.Lost()
+		},
+	})
+	if err != nil {
+		h.opt.Log.Error("no telemetry", "error", err)
+	}
+	if told != nil {
+		h.told, h.calls.Observer = told, told
+	}
+}
+
+// exportWait bounds how long the end of a host waits for an endpoint that takes the
+// last spans and metrics.
+const exportWait = 2 * time.Second
+
+// closeRecords ends what is told of calls, when there are none any more.
+func (h *Host) closeRecords() {
+	ctx, cancel := context.WithTimeout(context.Background(), exportWait)
+	defer cancel()
+	if err := h.told.Close(ctx); err != nil {
+		h.opt.Log.Error("the last of the telemetry is lost", "error", err)
+	}
 	if h.audit != nil {
 		_ = h.audit.Close() // every line that was lost has been told of
 	}
@@ -42,7 +94,30 @@ func (h *Host) finished(e call.Event) {
 	if h.audit != nil {
 		h.audit.Write(recordOf(&e))
 	}
-	h.events.emit(Event{CallFinished: &e})
+	if h.events.heard() {
+		h.tell(nil, &e)
+	}
+}
+
+// started is told of every call that begins.
+func (h *Host) started(e call.Event) {
+	if h.events.heard() {
+		h.tell(&e, nil)
+	}
+}
+
+// tell copies what it is told, so that a call that nobody listens to costs nothing.
+func (h *Host) tell(started, finished *call.Event) {
+	var ev Event
+	if started != nil {
+		e := *started
+		ev.CallStarted = &e
+	}
+	if finished != nil {
+		e := *finished
+		ev.CallFinished = &e
+	}
+	h.events.emit(ev)
 }
 
 // denied is told of every request over HTTP that was refused.
@@ -53,6 +128,7 @@ func (h *Host) denied(d guard.Denial) {
 			Reason: string(d.Reason), Status: d.Status, Principal: d.Principal, Path: d.Path, From: d.From,
 		})
 	}
+	h.told.Denied(d.Method, string(d.Reason))
 	h.events.emit(Event{Denied: &d})
 }
 

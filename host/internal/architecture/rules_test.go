@@ -81,6 +81,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/schema":                "a tool that no host made says whether its schema can be checked",
 		"host/internal/server":                "states and failures of servers are part of its answers",
 		"host/internal/snapshot":              "it says where snapshots are kept",
+		"host/internal/telemetry":             "OpenTelemetry is told of calls",
 		"host/internal/trust":                 "it says where the trusted files are listed",
 		"sdk/failure":                         "a diagnosis weighs classes of failures",
 		"sdk/launch":                          "a diagnosis tries the directory of sockets",
@@ -255,6 +256,11 @@ var allowed = map[string]map[string]string{
 		"host/internal/statedir": "nobody else puts snapshots into its directory",
 	},
 	"host/internal/statedir": {},
+	"host/internal/telemetry": {
+		"host/internal/call":     "it follows the calls of the pipeline",
+		"host/internal/exposure": "a model's calls came by MCP",
+		"host/internal/rawjson":  "the trace goes on in _meta, whose other bytes stay",
+	},
 	"host/internal/trust": {
 		"host/internal/lockfile": "processes change the list one at a time",
 	},
@@ -305,6 +311,7 @@ var restricted = map[string]struct {
 	"github.com/kljensen/snowball": {[]string{"host/internal/search"}, "words are stemmed where they are compared"},
 	"modernc.org/quickjs":          {[]string{"host/internal/codemode/child"}, "scripts are evaluated in processes of their own"},
 	"github.com/evanw/esbuild":     {[]string{"host/internal/codemode/child"}, "the sources of strangers are parsed where that can hurt nobody"},
+	"go.opentelemetry.io":          {[]string{"host", "host/internal/telemetry"}, "what is told of calls is decided in one place; a program brings its own through Options"},
 	"github.com/adrg/xdg":          {[]string{"host", "host/internal/cli/..."}, "directories are decided at the edge and handed in"},
 }
 

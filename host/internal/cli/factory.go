@@ -189,6 +189,8 @@ func (f *Factory) openLayers(ctx context.Context, layers []host.Layer) (openHost
 		Watch:   f.follows, // of layers, where f.layers finds them: from the working directory
 		Log:     slog.New(slog.NewTextHandler(f.Streams.Err, &slog.HandlerOptions{Level: &level})),
 		Version: f.Version,
+
+		Telemetry: f.follows, // which is to say: it serves
 	}
 	if f.logLevel == "" {
 		opt.LogLevel = &level

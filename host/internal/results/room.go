@@ -88,6 +88,22 @@ func (s *Store) Sweep() error {
 	return err
 }
 
+// Usage is how many bytes the kept results take, and how many there are, expired
+// ones that nobody has removed yet among them.
+func (s *Store) Usage() (bytes int64, count int, err error) {
+	root, err := statedir.Open(s.Dir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	defer root.Close()
+	entries, err := list(root)
+	bytes, count = total(entries)
+	return bytes, count, err
+}
+
 // dropExpired removes what has expired and returns the rest.
 func (s *Store) dropExpired(root *os.Root, entries []entry) ([]entry, error) {
 	var failed error

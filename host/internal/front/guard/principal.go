@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,6 +60,19 @@ func (p *Principal) AllowsServer(server string) bool {
 	}
 	return false
 }
+
+// Everything reports whether one grant covers every tool, of servers that do not
+// exist yet too: such a principal may know what there is at all.
+func (p *Principal) Everything() bool {
+	for _, g := range p.Grants {
+		if anything(g.Servers) && anything(g.Tools) && g.Ceiling != exposure.Hidden {
+			return true
+		}
+	}
+	return false
+}
+
+func anything(globs []string) bool { return len(globs) == 0 || slices.Contains(globs, "*") }
 
 // Exposure returns how the principal sees a tool that is configured with e: Hidden
 // when it is not allowed, and never more than the highest ceiling of the grants
