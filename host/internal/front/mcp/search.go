@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/name"
 	"github.com/collet-dev/collet/host/internal/rawjson"
 	"github.com/collet-dev/collet/host/internal/search"
 	protocol "github.com/collet-dev/collet/sdk/mcp"
@@ -33,8 +36,12 @@ func (f *Front) search(ctx context.Context, r *protocol.Incoming, arguments json
 	f.indexAll(f.host.Servers())
 	seen := f.outlook(r.Caller)
 	servers, tools := seen.servers, seen.tools
+	only := gjson.GetBytes(arguments, "server").String()
+	if only != "" && !slices.ContainsFunc(servers, func(s Server) bool { return name.SameServer(s.Name, only) }) {
+		return toolError("tool_search", "not-found", noServer(servers, only)), nil
+	}
 	hits, total := f.index.Search(query.String(), search.Options{
-		Server: gjson.GetBytes(arguments, "server").String(),
+		Server: only,
 		Limit:  limit,
 		Keep: func(server, tool string) bool {
 			t, ok := tools[server+"/"+tool]
@@ -64,6 +71,20 @@ func (f *Front) search(ctx context.Context, r *protocol.Incoming, arguments json
 	out := rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), string(structured))
 	out = append(append(out, `}],"structuredContent":`...), structured...)
 	return append(out, '}'), nil
+}
+
+// noServer says that a server is not there: that nothing matches would be another
+// thing to say.
+func noServer(servers []Server, wanted string) string {
+	names := make([]string, 0, len(servers))
+	for _, s := range servers {
+		names = append(names, s.Name)
+	}
+	message := "no server is called " + wanted
+	if near := name.Near(wanted, names, maxNear); len(near) > 0 {
+		message += "; did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return message + "; search without server for all of them"
 }
 
 // hitLimit reads limit: 0 when none is given, and never more than maxHits. What

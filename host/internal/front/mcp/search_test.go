@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -71,6 +72,25 @@ func TestSearchLimit(t *testing.T) {
 		if n := len(got.Get("tools").Array()); n != want || got.Get("total").Int() != 70 {
 			t.Errorf("limit %q: %d tools, want %d; total %s", limit, n, want, got.Get("total"))
 		}
+	}
+}
+
+// That a server is not there is no search without hits.
+func TestSearchOfNoServer(t *testing.T) {
+	f := New(newShelf(3, "my-files", "mail"))
+	defer f.Close()
+	for server, want := range map[string]string{
+		"my-files": "", "My_Files": "", "mail": "",
+		"mial":   "no server is called mial; did you mean mail?; search without server",
+		"nobody": "no server is called nobody; search without server",
+	} {
+		got := lookUp(t, f, nil, `{"query":"read","server":"`+server+`"}`)
+		if want == "" && got.Get("total").Int() != 3 || want != "" && (got.Get("error.code").String() != "not-found" || !strings.HasPrefix(got.Get("error.message").String(), want)) {
+			t.Errorf("%s: %s", server, got)
+		}
+	}
+	if got := lookUp(t, f, &only{"mail"}, `{"query":"read","server":"my-files"}`); !strings.HasPrefix(got.Get("error.message").String(), "no server is called my-files; search") {
+		t.Errorf("whoever may not know of it: %s", got)
 	}
 }
 
