@@ -47,7 +47,7 @@ var hostKeys = []key[Host]{
 }
 
 var connectWait = func() key[Host] {
-	k := duration("connect_wait", "how long a model client's first list or search waits for starting servers", connectWaitLimits,
+	k := duration("connect_wait", "how long a model client's first list or search waits for starting servers of which nothing is known yet", connectWaitLimits,
 		func(h *Host) *time.Duration { return &h.ConnectWait })
 	k.unsaid = `"10s"`
 	return k
