@@ -54,11 +54,13 @@ var allowed = map[string]map[string]string{
 	},
 
 	"plugins/mcp": {
-		"sdk/adapter":    "it is a plugin",
-		"sdk/failure":    "a config it cannot serve is a failure with a problem",
-		"sdk/mcp":        "it starts MCP servers",
-		"sdk/mcpadapter": "it serves them",
+		"plugins/mcp/internal/oneproc": "it hands calls on, which one processor does best",
+		"sdk/adapter":                  "it is a plugin",
+		"sdk/failure":                  "a config it cannot serve is a failure with a problem",
+		"sdk/mcp":                      "it starts MCP servers",
+		"sdk/mcpadapter":               "it serves them",
 	},
+	"plugins/mcp/internal/oneproc": {},
 
 	"host": {
 		"host/internal/front/guard":           "it stands before the HTTP face, and says who a client is",
