@@ -25,6 +25,7 @@ type builder struct {
 	draft      int
 	work       int
 	nodes      int
+	room       int // of properties, for putting objects together
 	expansions map[string]*expansion
 	overflow   bool // a bound was reached, and something is unknown for that alone
 }
@@ -44,7 +45,7 @@ func build(schema json.RawMessage, levels int) (t *typ, complete bool) {
 		return unknown, false
 	}
 	s := gjson.ParseBytes(schema)
-	b := &builder{root: resource{schema: s}, draft: 2020, expansions: map[string]*expansion{}}
+	b := &builder{root: resource{schema: s}, draft: 2020, room: 16 * maxNodes, expansions: map[string]*expansion{}}
 	if s.IsObject() {
 		b.root.id = member(s, "$id").String()
 		b.draft = draft(member(s, "$schema").String())
@@ -112,7 +113,7 @@ func (b *builder) schema(s gjson.Result, in resource, levels, hops int) (*typ, n
 		n = n.or(about)
 		parts = append(parts, t)
 	}
-	t := intersectionOf(parts)
+	t := intersectionOf(parts, &b.room)
 	if k.nullable {
 		t = unionOf([]*typ{t, null})
 	}

@@ -30,7 +30,7 @@ func (n note) or(o note) note {
 		n.text = o.text
 	}
 	n.deprecated = n.deprecated || o.deprecated
-	n.lines = slices.Concat(n.lines, o.lines)
+	n.lines = adding(n.lines, o.lines)
 	n.facts = adding(n.facts, o.facts)
 	n.tags = adding(n.tags, o.tags)
 	return n

@@ -47,6 +47,27 @@ func hostile() map[string]string {
 	}
 	all["combinations that double"] = b.String() + `"d40":{"properties":{"x":{"type":"string"}}}}}`
 
+	b.Reset()
+	b.WriteString(`{"allOf":[{"$ref":"#/$defs/d0"},{"properties":{"a":{"$ref":"#/$defs/d0"},"b":{"$ref":"#/$defs/d0"}}}],"$defs":{`)
+	for i := range 28 {
+		fmt.Fprintf(&b, `"d%d":{"properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}},`, i, i+1, i+1)
+	}
+	all["intersections that double"] = b.String() + `"d28":{"type":"string"}}}`
+
+	b.Reset()
+	b.WriteString(`{"properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{`)
+	for i := range 28 {
+		fmt.Fprintf(&b, `"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
+	}
+	all["explanations that double"] = b.String() + `"d28":{"oneOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]}}}`
+
+	b.Reset()
+	b.WriteString(`{"properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{`)
+	for i := range 28 {
+		fmt.Fprintf(&b, `"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
+	}
+	all["unions that double"] = b.String() + `"d28":{"anyOf":[` + strings.Repeat(`{"properties":{"x":{}}},`, 10) + `{"type":"null"}]}}}`
+
 	pad := strings.Repeat(" ", 1000)
 	b.Reset()
 	b.WriteString(`{"anyOf":[`)

@@ -98,16 +98,18 @@ func (t *typ) isObject() bool {
 // unionOf is the union of types, as simple as it gets.
 func unionOf(types []*typ) *typ {
 	var parts []*typ
-	seen := map[string]bool{}
+	words, others := map[string]bool{}, map[*typ]bool{}
 	for _, t := range types {
 		for _, p := range flat(t, union) {
 			switch {
 			case p == unknown:
 				return unknown
-			case p == never, p.kind == atom && seen[p.text], slices.Contains(parts[max(0, len(parts)-8):], p):
+			case p == never, words[p.text], others[p]:
 				continue
 			case p.kind == atom:
-				seen[p.text] = true
+				words[p.text] = true
+			default:
+				others[p] = true
 			}
 			parts = append(parts, p)
 		}
@@ -124,8 +126,10 @@ func enumOf(values []*typ) *typ {
 }
 
 // intersectionOf is the intersection of types, as simple as it gets: objects
-// become one where that changes nothing.
-func intersectionOf(types []*typ) *typ {
+// become one where that changes nothing. That takes shared types apart, so it is
+// counted: room is how many properties may still be gone over, and below zero
+// objects stay as they are.
+func intersectionOf(types []*typ, room *int) *typ {
 	var parts []*typ
 	merged := -1
 	for _, t := range types {
@@ -135,10 +139,10 @@ func intersectionOf(types []*typ) *typ {
 				return never
 			case p == unknown, slices.ContainsFunc(parts, func(o *typ) bool { return o == p || o.kind == atom && p.kind == atom && o.text == p.text }):
 				continue
-			case p.kind == object && p.others == nil && merged >= 0:
-				parts[merged] = merge(parts[merged], p)
+			case p.kind == object && p.others == nil && merged >= 0 && *room > 0:
+				parts[merged] = merge(parts[merged], p, room)
 				continue
-			case p.kind == object && p.others == nil:
+			case p.kind == object && p.others == nil && merged < 0:
 				merged = len(parts)
 			}
 			parts = append(parts, p)
@@ -154,7 +158,8 @@ func intersectionOf(types []*typ) *typ {
 }
 
 // merge is the object that is both.
-func merge(a, b *typ) *typ {
+func merge(a, b *typ, room *int) *typ {
+	*room -= len(a.members) + len(b.members)
 	both := *a
 	both.members = slices.Clone(a.members)
 	at := make(map[string]int, len(a.members))
@@ -169,7 +174,7 @@ func merge(a, b *typ) *typ {
 			continue
 		}
 		have := &both.members[i]
-		have.t = intersectionOf([]*typ{have.t, m.t})
+		have.t = intersectionOf([]*typ{have.t, m.t}, room)
 		have.optional = have.optional && m.optional
 		have.note = have.note.or(m.note)
 	}
