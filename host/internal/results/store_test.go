@@ -336,3 +336,15 @@ func hold(t *testing.T, s *Store) {
 	}
 	t.Cleanup(unlock)
 }
+
+func TestUsage(t *testing.T) {
+	s := store(t)
+	if bytes, count, err := s.Usage(); bytes != 0 || count != 0 || err != nil {
+		t.Errorf("no directory: %d bytes, %d results, %v", bytes, count, err)
+	}
+	put(t, s, "a", textResult(strings.Repeat("x", 1000)))
+	put(t, s, "b", textResult("y"))
+	if bytes, count, err := s.Usage(); bytes < 1001 || bytes > 5000 || count != 2 || err != nil {
+		t.Errorf("%d bytes, %d results, %v", bytes, count, err)
+	}
+}

@@ -88,3 +88,23 @@ func TestSame(t *testing.T) {
 		t.Error("the context does not carry the principal")
 	}
 }
+
+func TestEverything(t *testing.T) {
+	for _, c := range []struct {
+		grants []Grant
+		want   bool
+	}{
+		{nil, false},
+		{[]Grant{All}, true},
+		{[]Grant{{Servers: []string{"*"}, Tools: []string{"x", "*"}, Ceiling: exposure.Codemode}}, true},
+		{[]Grant{{Servers: []string{"x"}}, {Servers: []string{"a", "*"}}}, true},
+		{[]Grant{{Servers: []string{"?*"}}}, false}, // whoever writes that means something by it
+		{[]Grant{{Tools: []string{"get_*"}}}, false},
+		{[]Grant{{Servers: []string{"a"}}, {Tools: []string{"*/x"}}}, false},
+		{[]Grant{{Ceiling: exposure.Hidden}}, false},
+	} {
+		if p := (&Principal{Grants: c.grants}); p.Everything() != c.want {
+			t.Errorf("%+v: %v", c.grants, !c.want)
+		}
+	}
+}
