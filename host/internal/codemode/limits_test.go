@@ -221,7 +221,7 @@ func TestAbort(t *testing.T) {
 
 // Four scripts run at once, and others wait for them; Close ends all.
 func TestQueue(t *testing.T) {
-	r, h := New(), newHost()
+	r, h := New(program), newHost()
 	running := make(chan struct{}, 5)
 	h.tools["t/stay"] = func(ctx context.Context, c Call) (json.RawMessage, error) {
 		running <- struct{}{}

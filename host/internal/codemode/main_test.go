@@ -5,22 +5,42 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/collet-dev/collet/host/internal/codemode/child"
 )
 
-// TestMain makes the test binary the program of its scripts' processes too.
-func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == ChildArgument {
-		os.Exit(child.Main())
+// program is the process of a script, as TestMain builds it: without the race
+// detector, in which the engine would take minutes.
+var program string
+
+func TestMain(m *testing.M) { os.Exit(main(m)) }
+
+func main(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "codemode")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
-	goleak.VerifyTestMain(m)
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "process.exe")
+	if out, err := exec.Command("go", "build", "-o", program, "./child/process").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the process of scripts: %v\n%s", err, out)
+		return 1
+	}
+	if code := m.Run(); code != 0 {
+		return code
+	}
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // fakeHost has tools that a test gives it.
@@ -106,7 +126,7 @@ func newHost() *fakeHost {
 // newRunner is a runner that ends with the test.
 func newRunner(t testing.TB) *Runner {
 	t.Helper()
-	r := New()
+	r := New(program)
 	t.Cleanup(r.Close)
 	return r
 }

@@ -135,6 +135,16 @@ func (p *process) cpu() time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
+// fatal is the exit status of Go's runtime when it cannot go on.
+const fatal = 2
+
+// starved reports whether the process ended because it got no more memory. Only the
+// runtime's last words tell that from its other ends.
+func (p *process) starved() bool {
+	said := p.stderr.String()
+	return p.cmd.ProcessState.ExitCode() == fatal && (strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory"))
+}
+
 // head keeps the beginning of what is written to it.
 type head struct {
 	mu sync.Mutex

@@ -36,11 +36,3 @@ func (p *process) limit(heap int64, cpu time.Duration) error {
 	}
 	return nil
 }
-
-// peak is the most memory that the process had, in bytes, when it has ended.
-func (p *process) peak() int64 {
-	if u, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		return u.Maxrss << 10
-	}
-	return 0
-}

@@ -22,7 +22,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if testing.Short() {
 		n = 100
 	}
-	r, h := New(), newHost()
+	r, h := New(program), newHost()
 	sources := []string{`return 1`, `throw 1`, `await tools.t.echo({})`, `tools.t.wait({ms: 60000}); exit()`, `const x: number = 1`, `let 1`, `await new Promise(() => {})`, `text("x".repeat(2e6))`}
 	mustReturn(t, r, h, `return 1`, `1`)
 	files, goroutines := countFiles(t), runtime.NumGoroutine()
@@ -113,8 +113,7 @@ func TestConfinement(t *testing.T) {
 		t.Skip("what is checked is in /proc")
 	}
 	t.Setenv("SECRET_TOKEN", "x")
-	path, _ := self()
-	p, err := spawn(t.Context(), []string{path, ChildArgument})
+	p, err := spawn(t.Context(), []string{program})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +198,7 @@ func TestDeadProcess(t *testing.T) {
 // When the host dies, so does the process of a script, even in the middle of a loop.
 func TestHostDies(t *testing.T) {
 	if os.Getenv("COLLET_TEST_DYING_HOST") != "" {
-		path, _ := self()
-		p, err := spawn(t.Context(), []string{path, ChildArgument})
+		p, err := spawn(t.Context(), []string{program})
 		if err != nil {
 			t.Fatal(err)
 		}

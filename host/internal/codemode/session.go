@@ -249,7 +249,7 @@ func (s *session) died() *Error {
 	switch {
 	case s.process.cpu() >= s.limits.CPU:
 		return &Error{Kind: KindTimeout, Message: fmt.Sprintf("the script used %s of processor time", s.limits.CPU)}
-	case s.process.peak() > s.limits.Heap+addressSpare/2:
+	case s.process.starved():
 		return &Error{Kind: KindMemory, Message: "the script used up its memory"}
 	}
 	message := "the script's process ended by itself (" + s.process.cmd.ProcessState.String() + ")"
