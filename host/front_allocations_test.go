@@ -35,8 +35,8 @@ func TestFrontAllocations(t *testing.T) {
 		call               func(context.Context) error
 		maxCount, maxBytes float64
 	}{
-		{"stdio", stdioCall(t, f, arguments), 40, 4 << 10},
-		{"http", httpCall(t, f, arguments), 60, 8 << 10},
+		{"stdio", stdioCall(t, f, arguments), 30, 3 << 10},
+		{"http", httpCall(t, f, arguments), 45, 4 << 10},
 	} {
 		ownCount, ownBytes := allocated(t, c.call)
 		t.Logf("%s: %.1f allocations and %.0f bytes per call; the call itself %.1f and %.0f", c.name, ownCount, ownBytes, count, bytes)

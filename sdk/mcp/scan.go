@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/bits"
+	"unicode/utf8"
 )
 
 // maxDepth bounds nesting. It is encoding/json's own bound, so nothing that
@@ -326,9 +327,22 @@ func text(value []byte) (string, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", false
 	}
+	if isPlain(value) {
+		return string(value[1 : len(value)-1]), true
+	}
 	var s string
 	if err := json.Unmarshal(value, &s); err != nil {
 		return "", false
 	}
 	return s, true
+}
+
+// isPlain says that a string is what stands between its quotes.
+func isPlain(value []byte) bool {
+	for _, c := range value[1 : len(value)-1] {
+		if c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return value[len(value)-1] == '"'
 }

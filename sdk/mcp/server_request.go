@@ -166,8 +166,7 @@ var weighed = [...]string{"_meta", "name", "uri", "ref", "arguments", "inputResp
 // the version it names, which need not be one of ours; "" is none, and then the
 // request is of the other era.
 func (d *demand) modern() (spoken string, err error) {
-	var version, capabilities, level []byte
-	caller := &Caller{Modern: true}
+	var version, capabilities, info, level []byte
 	if d.meta != nil {
 		eachMember(d.meta, 0, 0, func(name, value []byte) {
 			key, ours := bytes.CutPrefix(name, []byte(metaPrefix))
@@ -180,7 +179,7 @@ func (d *demand) modern() (spoken string, err error) {
 			case "clientCapabilities":
 				capabilities = value
 			case "clientInfo":
-				caller.Info = value
+				info = value
 			case "logLevel":
 				level = value
 			}
@@ -199,7 +198,7 @@ func (d *demand) modern() (spoken string, err error) {
 		return spoken, invalidMeta("clientCapabilities", "is missing")
 	case !isObject(capabilities):
 		return spoken, invalidMeta("clientCapabilities", "is not an object")
-	case caller.Info != nil && !isObject(caller.Info):
+	case info != nil && !isObject(info):
 		return spoken, invalidMeta("clientInfo", "is not an object")
 	}
 	if level != nil {
@@ -207,8 +206,7 @@ func (d *demand) modern() (spoken string, err error) {
 			return spoken, invalidMeta("logLevel", "is no log level")
 		}
 	}
-	caller.Version, caller.Capabilities = spoken, capabilities
-	d.caller = caller
+	d.caller = &Caller{Version: spoken, Modern: true, Info: info, Capabilities: capabilities}
 	return spoken, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -65,11 +66,23 @@ func unknownState() error {
 	return invalidParams("requestState is unknown, or is over: make the request again without it")
 }
 
+// logging is the _meta of a request that says nothing but which messages it wants.
+var logging = func() map[string]json.RawMessage {
+	of := map[string]json.RawMessage{}
+	for _, level := range []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"} {
+		of[level] = slices.Clip(json.RawMessage(`{"io.modelcontextprotocol/logLevel":"` + level + `"}`)) // all share it
+	}
+	return of
+}()
+
 // declaring is the _meta of a legacy client's request with what a modern server
 // wants to be told in each one: what the client can be asked, which it said once,
 // and which log messages it wants.
 func declaring(r *protocol.Incoming) json.RawMessage {
 	meta := r.Meta
+	if own, known := logging[r.LogLevel]; known && meta == nil && r.Ask == nil && r.Log != nil {
+		return own // which is most calls
+	}
 	if r.Ask != nil && r.Caller.Capabilities != nil {
 		meta = rawjson.Set(meta, "io.modelcontextprotocol/clientCapabilities", r.Caller.Capabilities)
 	}
