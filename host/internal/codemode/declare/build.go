@@ -45,7 +45,7 @@ func build(schema json.RawMessage, levels int) (t *typ, complete bool) {
 		return unknown, false
 	}
 	s := gjson.ParseBytes(schema)
-	b := &builder{root: resource{schema: s}, draft: 2020, room: 16 * maxNodes, expansions: map[string]*expansion{}}
+	b := &builder{root: resource{schema: s}, draft: 2020, room: maxNodes, expansions: map[string]*expansion{}}
 	if s.IsObject() {
 		b.root.id = member(s, "$id").String()
 		b.draft = draft(member(s, "$schema").String())
