@@ -22,9 +22,6 @@ const (
 	exitWait = 2 * time.Second
 	// maxStderr of a script's process is kept: the beginning of a crash says why.
 	maxStderr = 4 << 10
-	// addressSpare is what a process's data may have beyond the engine's heap: the
-	// program itself needs most of it.
-	addressSpare = 192 << 20
 	// openFiles are enough for three pipes and what the runtime opens.
 	openFiles = 32
 )

@@ -24,7 +24,7 @@ func (p *process) limit(heap int64, cpu time.Duration) error {
 		resource  int
 		soft, max uint64
 	}{
-		{unix.RLIMIT_DATA, uint64(heap + addressSpare), uint64(heap + addressSpare)},
+		{unix.RLIMIT_DATA, uint64(heap + dataSpare), uint64(heap + dataSpare)},
 		{unix.RLIMIT_CPU, seconds, seconds + 1}, // SIGXCPU first, which the process reports; then SIGKILL
 		{unix.RLIMIT_NOFILE, openFiles, openFiles},
 		{unix.RLIMIT_FSIZE, 0, 0},

@@ -130,7 +130,7 @@ func TestConfinement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Max cpu time 10 11 seconds", "Max file size 0 0 bytes", "Max data size 268435456 268435456 bytes", "Max open files 32 32 files", "Max core file size 0 0 bytes"} {
+	for _, want := range []string{"Max cpu time 10 11 seconds", "Max file size 0 0 bytes", fmt.Sprintf("Max data size %d %[1]d bytes", 64<<20+dataSpare), "Max open files 32 32 files", "Max core file size 0 0 bytes"} {
 		if !strings.Contains(strings.Join(strings.Fields(string(limits)), " "), want) {
 			t.Errorf("%q is not among the limits\n%s", want, limits)
 		}
