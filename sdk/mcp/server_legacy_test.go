@@ -154,9 +154,7 @@ func TestLostRequestsEnd(t *testing.T) {
 			{5 * time.Second, 5*time.Second + resumeLimit},
 		} {
 			began := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), test.reads)
-			inBubble(s, ctx, "POST", legacyCall("1", "wait", "{}", ""), h)
-			cancel()
+			inBubble(s, gone(t.Context(), test.reads), "POST", legacyCall("1", "wait", "{}", ""), h)
 			<-d.canceled
 			if took := time.Since(began); took != test.lasts {
 				t.Errorf("read for %v, it went on for %v", test.reads, took)
@@ -166,6 +164,14 @@ func TestLostRequestsEnd(t *testing.T) {
 	})
 }
 
+// gone is the context of a request whose connection is lost after d, as net/http has
+// it: a deadline would say that whoever let the client in ends the request.
+func gone(ctx context.Context, d time.Duration) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	time.AfterFunc(d, cancel)
+	return ctx
+}
+
 // A request whose client has come back goes on.
 func TestResumedRequestsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -173,8 +179,7 @@ func TestResumedRequestsGoOn(t *testing.T) {
 		s := NewServer(d, ServerOptions{Name: "desk"})
 		h := map[string]string{"Mcp-Session-Id": inBubble(s, t.Context(), "POST", legacyHello("2025-11-25", "{}"), nil).Header().Get("Mcp-Session-Id")}
 		time.AfterFunc(4*resumeLimit, func() { close(d.release) })
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
+		ctx := gone(t.Context(), 5*time.Second)
 		go inBubble(s, ctx, "POST", legacyCall("1", "wait", "{}", ""), h)
 		<-ctx.Done()
 		time.Sleep(time.Second)
