@@ -23,12 +23,15 @@ type Front struct {
 	host   *Host
 	face   *front.Front
 	wire   *mcp.Server
+	ctx    context.Context // of its work
 	cancel context.CancelFunc
 	stop   func() // of the subscription
 	work   sync.WaitGroup
 	sight  atomic.Pointer[sight]
 	news   chan struct{} // something happened that may change the list
 	began  time.Time     // to start the servers
+
+	preparing sync.Once // for scripts
 
 	settled chan struct{} // closed when every server has had its first start
 }
@@ -40,7 +43,7 @@ func (h *Host) Front() *Front {
 	h.asks.Store(true)
 	ctx, cancel := context.WithCancel(context.Background())
 	h.hub.Recall(ctx)
-	f := &Front{host: h, cancel: cancel, began: time.Now(), news: make(chan struct{}, 1), settled: make(chan struct{})}
+	f := &Front{host: h, ctx: ctx, cancel: cancel, began: time.Now(), news: make(chan struct{}, 1), settled: make(chan struct{})}
 	f.face = front.New(view{f})
 	f.wire = mcp.NewServer(f.face, mcp.ServerOptions{
 		Name: "collet", Version: h.opt.Version, Log: h.opt.Log,

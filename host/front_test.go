@@ -66,7 +66,7 @@ func TestFrontExposure(t *testing.T) {
 	for _, tool := range tools {
 		names = append(names, gjson.GetBytes(tool, "name").String())
 	}
-	if got := strings.Join(names, " "); got != "n__echo tool_search tool_call result_read" {
+	if got := strings.Join(names, " "); got != "n__echo tool_search tool_call codemode result_read" {
 		t.Fatalf("listed: %s", got)
 	}
 	// Every byte of a definition but its name is the server's own.

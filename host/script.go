@@ -34,7 +34,8 @@ type ScriptRequest struct {
 	Args json.RawMessage
 	// ID names the script in the records of its calls, as their parent, and seeds
 	// Math.random. Default: a random one.
-	ID     string
+	ID string
+	// Limits of the script. What is zero is as [host.codemode] says.
 	Limits ScriptLimits
 	// Store keeps values between scripts. Nil: this script's last no longer than it.
 	Store *ScriptStore
@@ -51,12 +52,19 @@ type ScriptRequest struct {
 	// Allow narrows what the script sees and may call, by canonical names. Nil: all
 	// that is not hidden.
 	Allow func(tool string) bool
+	// AllowServer narrows the servers likewise: a tool needs both. Of a server that it
+	// may not use a script does not learn that it is there, and does not start it.
+	AllowServer func(server string) bool
 	// DryRun makes only calls of tools that are known to be read-only; of others it
 	// notes that they would be made, and the script gets {} for an answer.
 	DryRun bool
 	// Ask answers what upstreams ask in the middle of a call. The script's time does not
 	// run meanwhile.
 	Ask Asker
+	// Meta, OnLog and OnProgress are those of each call: see Request.
+	Meta       json.RawMessage
+	OnLog      func(level, logger string, data json.RawMessage)
+	OnProgress func(tool string, p Progress)
 }
 
 // scriptable is set when this program has shown that it can be a script's process.
@@ -81,7 +89,7 @@ func (h *Host) Run(ctx context.Context, s ScriptRequest) (ScriptOutcome, error) 
 	b := &bridge{host: h, script: &s}
 	b.start(ctx)
 	return h.scripts.Run(ctx, codemode.Script{
-		Source: s.Source, Args: s.Args, ID: s.ID, Limits: s.Limits, Store: s.Store,
+		Source: s.Source, Args: s.Args, ID: s.ID, Limits: h.limitsOf(s.Limits), Store: s.Store,
 		Deterministic: s.Deterministic, Now: s.Now, OnCall: s.OnCall,
 	}, b)
 }
@@ -107,7 +115,7 @@ func (b *bridge) start(ctx context.Context) {
 	var named []string
 	for _, n := range b.host.hub.Names() {
 		s := b.host.hub.Server(n)
-		if s == nil {
+		if s == nil || !b.allowsServer(n) {
 			continue
 		}
 		if _, listed := s.Tools(); !listed && b.mentions(n) {
@@ -130,7 +138,7 @@ func (b *bridge) Servers(context.Context) []codemode.Server {
 	var out []codemode.Server
 	for _, n := range names {
 		s := h.Server(n)
-		if s == nil {
+		if s == nil || !b.allowsServer(n) {
 			continue
 		}
 		_, listed := s.Tools()
@@ -180,8 +188,15 @@ func notAllowed(tool string) *codemode.ToolError {
 
 func (b *bridge) allows(tool string) bool { return b.script.Allow == nil || b.script.Allow(tool) }
 
+func (b *bridge) allowsServer(server string) bool {
+	return b.script.AllowServer == nil || b.script.AllowServer(server)
+}
+
 // Call implements codemode.Host.
 func (b *bridge) Call(ctx context.Context, c codemode.Call) (json.RawMessage, error) {
+	if !b.allowsServer(c.Server) {
+		return nil, notAllowed(name.Join(c.Server, c.Tool))
+	}
 	tool := b.resolve(ctx, c.Server, c.Tool)
 	if !b.allows(tool) {
 		return nil, notAllowed(tool)
@@ -189,8 +204,13 @@ func (b *bridge) Call(ctx context.Context, c codemode.Call) (json.RawMessage, er
 	if b.script.DryRun && !b.readOnly(ctx, tool) {
 		return nil, codemode.ErrNotMade
 	}
+	var progress func(Progress)
+	if b.script.OnProgress != nil {
+		progress = func(p Progress) { b.script.OnProgress(tool, p) }
+	}
 	res, err := b.host.Call(ctx, Request{
-		Tool: tool, Arguments: c.Arguments, Caller: Script, Owner: b.script.Owner, Parent: c.Parent, Session: b.script.Session, Timeout: c.Timeout, Ask: b.asker(c.Rest),
+		Tool: tool, Arguments: c.Arguments, Caller: Script, Owner: b.script.Owner, Parent: c.Parent, Session: b.script.Session, Timeout: c.Timeout,
+		Ask: b.asker(c.Rest), Meta: b.script.Meta, OnLog: b.script.OnLog, OnProgress: progress,
 	})
 	if err != nil {
 		return nil, b.toolError(ctx, tool, err)

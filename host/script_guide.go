@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
@@ -31,7 +32,7 @@ const (
 func (b *bridge) Search(ctx context.Context, query, server string, limit int) (json.RawMessage, error) {
 	h := b.host
 	wait, cancel := context.WithTimeout(ctx, h.hub.Config().Host.ConnectWait)
-	h.hub.Ready(wait, h.hub.Names(), false)
+	h.hub.Ready(wait, slices.DeleteFunc(slices.Clone(h.hub.Names()), func(n string) bool { return !b.allowsServer(n) }), false)
 	cancel()
 	if limit <= 0 {
 		limit = defaultHits
@@ -41,7 +42,7 @@ func (b *bridge) Search(ctx context.Context, query, server string, limit int) (j
 		Server: server, Limit: min(limit, maxHits),
 		Keep: func(server, tool string) bool {
 			t, ok := tools[name.Join(server, tool)]
-			return ok && t.exposure.Searchable(exposure.Script) && b.allows(t.tool.FullName())
+			return ok && t.exposure.Searchable(exposure.Script) && b.allowsServer(server) && b.allows(t.tool.FullName())
 		},
 	})
 	found := make([][]byte, 0, len(hits))
@@ -116,6 +117,9 @@ func (b *bridge) Describe(ctx context.Context, tools []string) (string, error) {
 	identifiers := name.ServerIdentifiers(b.host.hub.Names())
 	for _, canonical := range tools {
 		sn, tn, _ := name.Split(canonical)
+		if !b.allowsServer(sn) {
+			return "", notAllowed(canonical)
+		}
 		canonical = b.resolve(ctx, sn, tn)
 		if !b.allows(canonical) {
 			return "", notAllowed(canonical)
@@ -136,6 +140,9 @@ func (b *bridge) Describe(ctx context.Context, tools []string) (string, error) {
 
 // Server implements codemode.Guide.
 func (b *bridge) Server(ctx context.Context, n string) (json.RawMessage, error) {
+	if !b.allowsServer(n) {
+		return nil, notAllowed(n)
+	}
 	s, err := b.host.hub.Enabled(n)
 	if err == nil {
 		err = s.List(ctx)

@@ -180,6 +180,7 @@ var allowed = map[string]map[string]string{
 	"host/internal/front/mcp": {
 		"host/internal/call":             "requests and failures of the one pipeline",
 		"host/internal/catalog":          "it lists definitions as they were written",
+		"host/internal/codemode":         "outcomes of scripts, and what they store",
 		"host/internal/codemode/declare": "a search tells what scripts can call as TypeScript",
 		"host/internal/exposure":         "what a model may see and call",
 		"host/internal/name":             "prompts are spelled like tools; similar names",

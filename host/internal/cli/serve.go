@@ -36,8 +36,8 @@ func newCmdServe(f *Factory, runF func(context.Context, *serveOptions) error) *c
 		Long: `Serve puts every configured server behind one MCP server: over stdin and stdout for
 a client that starts it, or over HTTP at http://ADDR/mcp.
 
-A client's list has the tools of exposure direct, and tool_search and tool_call
-for the others.
+A client's list has the tools of exposure direct. For the others it has tool_search,
+tool_call, and codemode, which runs scripts.
 
 Over HTTP, without credentials, it listens on the loopback interface only. With
 --token-file, --scoped-token-file or --issuer every request needs a bearer token,

@@ -125,7 +125,7 @@ func (o *Outcome) footing() string {
 	if t := o.Truncated; t != nil {
 		fmt.Fprintf(&b, "The whole output has %d bytes", t.Bytes)
 		if t.Resource != "" {
-			b.WriteString("; it was kept as " + t.Resource)
+			b.WriteString("; result_read reads all of it by the handle " + t.Resource)
 		}
 		b.WriteString(".\n")
 	}

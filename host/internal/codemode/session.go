@@ -279,6 +279,13 @@ func (s *Store) all() map[string]string {
 	return maps.Clone(s.values)
 }
 
+// Empty reports whether nothing is stored.
+func (s *Store) Empty() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.values) == 0
+}
+
 // keep takes over what a script wrote: all of it, or nothing.
 func (s *Store) keep(written map[string]string) error {
 	if s == nil || len(written) == 0 {

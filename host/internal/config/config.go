@@ -48,6 +48,7 @@ type Host struct {
 	ConnectWait    time.Duration     // default 10 s
 	// PluginDirs are unresolved text, in file order; see ResolvePluginDirs.
 	PluginDirs []string
+	Codemode   Codemode
 	Telemetry  Telemetry
 
 	said map[string]said // the keys that a file says, by name

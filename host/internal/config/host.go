@@ -12,6 +12,7 @@ func defaultHost() Host {
 		WireNames:      "prefixed",
 		ResponseBudget: 256 << 10,
 		ConnectWait:    10 * time.Second,
+		Codemode:       defaultCodemode(),
 		Telemetry:      Telemetry{Metrics: "off"},
 	}
 }
@@ -29,7 +30,7 @@ var hostKeys = []key[Host]{
 	word("wire_names", "tools toward model clients: server__tool, or the tool alone for a host with one server", "prefixed",
 		func(h *Host) *string { return &h.WireNames }, "prefixed", "plain"),
 	{"response_budget", "the largest result that a model gets whole: 1KiB to 64MiB", `"type":"string","pattern":` + quoteJSON(sizePattern), `"256KiB"`,
-		func(t *table, h *Host) { h.ResponseBudget = t.size("response_budget", h.ResponseBudget) }},
+		func(t *table, h *Host) { h.ResponseBudget = t.size("response_budget", h.ResponseBudget, budgetLimits) }},
 	connectWait,
 	{"plugin_dirs", "where plugins are looked up first; not in a project's file", `"type":"array","items":{"type":"string"}`, `[]`,
 		func(t *table, h *Host) {
@@ -42,6 +43,8 @@ var hostKeys = []key[Host]{
 				h.PluginDirs = dirs
 			}
 		}},
+	{codemode, "what a script may use; not in a project's file",
+		`"type":"object","additionalProperties":false,"properties":` + properties(codemodeKeys), "", readCodemode},
 	{telemetry, "what is recorded of calls; not in a project's file",
 		`"type":"object","additionalProperties":false,"properties":` + properties(telemetryKeys), "", readTelemetry},
 }

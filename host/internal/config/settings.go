@@ -47,13 +47,14 @@ func (s Setting) Name() string {
 func (c *Config) Settings() []Setting {
 	var out settings
 	for _, k := range hostKeys {
-		if k.name == telemetry {
-			for _, k := range telemetryKeys {
-				out.host(c.Host.said, k.unsaid, telemetry, k.name)
-			}
-			continue
+		switch k.name {
+		case codemode:
+			inTable(&out, c.Host.said, codemode, codemodeKeys)
+		case telemetry:
+			inTable(&out, c.Host.said, telemetry, telemetryKeys)
+		default:
+			out.host(c.Host.said, k.unsaid, k.name)
 		}
-		out.host(c.Host.said, k.unsaid, k.name)
 	}
 	for _, s := range c.Servers {
 		for _, k := range serverKeys {
@@ -61,6 +62,13 @@ func (c *Config) Settings() []Setting {
 		}
 	}
 	return out
+}
+
+// inTable adds the keys of a table of [host].
+func inTable[T any](out *settings, said map[string]said, table string, keys []key[T]) {
+	for _, k := range keys {
+		out.host(said, k.unsaid, table, k.name)
+	}
 }
 
 type settings []Setting

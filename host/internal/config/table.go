@@ -142,7 +142,10 @@ func (t *table) boolean(key string, unsaid bool) bool {
 }
 
 // count is an integer from 1 to most.
-func (t *table) count(key string, most int64) int {
+func (t *table) count(key string, most int64) int { return int(t.integer(key, 1, most)) }
+
+// integer is a positive integer; 0 when it is not said, or faulty.
+func (t *table) integer(key string, least, most int64) int64 {
 	v, ok := t.values[key]
 	if !ok {
 		return 0
@@ -152,11 +155,11 @@ func (t *table) count(key string, most int64) int {
 	case !ok:
 		t.wrongType(key, "an integer", "write it as a whole number without quotes")
 		return 0
-	case n < 1 || n > most:
-		t.fault(key, "%d is out of range; allowed are 1 to %d", n, most)
+	case n < least || n > most:
+		t.fault(key, "%d is out of range; allowed are %d to %d", n, least, most)
 		return 0
 	}
-	return int(n)
+	return n
 }
 
 // word is one of words, or unsaid.

@@ -52,12 +52,15 @@ func (t *table) duration(key string, lim limits) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// Sizes a response budget may have: room for the message that stands in for a
-// result, and what a message between host and adapter may hold.
-const (
-	minBudget = 1 << 10
-	maxBudget = 64 << 20
-)
+// sizes are the allowed sizes of a key in bytes, as the message spells them.
+type sizes struct {
+	least, most int64
+	text        string
+}
+
+// budgetLimits: room for the message that stands in for a result, and what a message
+// between host and adapter may hold.
+var budgetLimits = sizes{1 << 10, 64 << 20, "1KiB to 64MiB"}
 
 var sizeUnits = []struct {
 	name  string
@@ -65,7 +68,7 @@ var sizeUnits = []struct {
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}}
 
 // size is a whole number of bytes with a unit in a string: "256KiB".
-func (t *table) size(key string, unsaid int64) int64 {
+func (t *table) size(key string, unsaid int64, lim sizes) int64 {
 	v, ok := t.values[key]
 	if !ok {
 		return unsaid
@@ -80,8 +83,8 @@ func (t *table) size(key string, unsaid int64) int64 {
 	case !ok:
 		t.fault(key, `%s is not a size; write a whole number and B, KiB or MiB, such as "256KiB"`, quote(s))
 		return unsaid
-	case n < minBudget || n > maxBudget:
-		t.fault(key, "%s is out of range; allowed are 1KiB to 64MiB", quote(s))
+	case n < lim.least || n > lim.most:
+		t.fault(key, "%s is out of range; allowed are %s", quote(s), lim.text)
 		return unsaid
 	}
 	return n

@@ -25,6 +25,8 @@ func (f *Front) callBridge(ctx context.Context, name string, r *protocol.Incomin
 		return f.search(ctx, r, arguments)
 	case toolCall.name:
 		return f.callByBridge(ctx, r, arguments)
+	case codeMode.name:
+		return f.runScript(ctx, r, arguments)
 	}
 	return f.readResult(ctx, r, arguments)
 }
@@ -50,9 +52,9 @@ var toolCall = bridge{"tool_call", `{"name":"tool_call","title":"Call a tool",` 
 	`"required":["name"],"additionalProperties":false},` + always + `}`}
 
 // offered are the bridge tools that the configuration calls for. It looks at
-// rules, not at tools: a server that is still starting must not change the list.
+// rules more than at tools: a server that is still starting must not change the list.
 func offered(servers []Server) []bridge {
-	var search, call bool
+	var search, call, script bool
 	for _, s := range servers {
 		exposures := []exposure.Exposure{s.Rules.Default}
 		if s.Rules.Default == "" {
@@ -64,6 +66,12 @@ func offered(servers []Server) []bridge {
 		for _, e := range exposures {
 			search = search || e == exposure.Deferred || e == exposure.Codemode
 			call = call || e == exposure.Deferred
+			script = script || e == exposure.Codemode && !s.known()
+		}
+		// A credential may see less of a tool than the rules say.
+		for _, t := range s.Tools {
+			search = search || t.Exposure == exposure.Codemode
+			script = script || t.Exposure == exposure.Codemode
 		}
 	}
 	var tools []bridge
@@ -73,8 +81,14 @@ func offered(servers []Server) []bridge {
 	if call {
 		tools = append(tools, toolCall)
 	}
+	if script {
+		tools = append(tools, codeMode)
+	}
 	if len(servers) > 0 {
 		tools = append(tools, resultRead)
 	}
 	return tools
 }
+
+// known says whether the server's tools are: as it told them now, or last.
+func (s *Server) known() bool { return s.Asked || len(s.Tools) > 0 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/codemode"
 	"github.com/collet-dev/collet/host/internal/exposure"
 	"github.com/collet-dev/collet/host/internal/search"
 	protocol "github.com/collet-dev/collet/sdk/mcp"
@@ -51,6 +52,11 @@ type Host interface {
 	// result_read for that owner. Its error is a *failure.Failure.
 	Owner(principal any) string
 	ReadResult(owner string, arguments json.RawMessage) (json.RawMessage, error)
+	// RunScript runs a script and makes its outcome small enough for the client. What
+	// it ran into is in the outcome; the error is that it did not run at all.
+	RunScript(ctx context.Context, s Script) (codemode.Outcome, error)
+	// PrepareScripts is told that a script may come soon. It does not wait.
+	PrepareScripts()
 }
 
 // Server is one server as the face sees it.
@@ -93,7 +99,8 @@ type Front struct {
 	index    search.Index
 	indexed  map[string][]*catalog.Tool // what the index holds, by server
 
-	told told
+	told   told
+	stored stores
 
 	watched watched
 	parked  parkedRequests

@@ -17,7 +17,11 @@ import (
 func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMessage, error) {
 	f.settled(ctx, r.Caller)
 	f.given(r.Caller)
-	list := f.outlook(r.Caller).list()
+	seen := f.outlook(r.Caller)
+	if seen.offers(codeMode) {
+		f.host.PrepareScripts()
+	}
+	list := seen.list()
 	r.Prepared = list.legacy
 	if r.Caller.Modern {
 		r.Prepared = list.modern

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/collet-dev/collet/host/internal/exposure"
@@ -90,6 +91,9 @@ func (o *outlook) tool(name string) (Tool, bool) {
 	}
 	return t, ok
 }
+
+// offers says whether a bridge tool is in the list.
+func (o *outlook) offers(b bridge) bool { return slices.Contains(o.bridges, b) }
 
 // narrow is servers as a principal sees them.
 func narrow(servers []Server, who Principal) []Server {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/codemode"
 	"github.com/collet-dev/collet/host/internal/exposure"
 	"github.com/collet-dev/collet/sdk/failure"
 	protocol "github.com/collet-dev/collet/sdk/mcp"
@@ -32,6 +33,10 @@ func (h inquirer) Owner(any) string { return "" }
 func (h inquirer) ReadResult(string, json.RawMessage) (json.RawMessage, error) {
 	return nil, &failure.Failure{}
 }
+func (h inquirer) RunScript(context.Context, Script) (codemode.Outcome, error) {
+	return codemode.Outcome{}, codemode.ErrClosed
+}
+func (h inquirer) PrepareScripts()                            {}
 func (h inquirer) Settled(context.Context, func(string) bool) {}
 func (h inquirer) Arrived(context.Context, string) bool       { return true }
 func (h inquirer) Plain() bool                                { return false }
