@@ -37,7 +37,7 @@ func (p *Pipeline) fitBudget(ctx context.Context, w *work) *Failure {
 	if p.Results != nil {
 		var err error
 		if over.handle, err = p.Results.Put(ctx, cmp.Or(w.req.Owner, results.Local), w.req.Tool, w.answer.JSON); err != nil {
-			p.Log.Warn("an over-budget result is lost", "server", w.tool.Server, "tool", w.tool.Name, "bytes", len(w.answer.JSON), "error", err)
+			p.Log.Error("an over-budget result is lost", "server", w.tool.Server, "tool", w.tool.Name, "bytes", len(w.answer.JSON), "error", err)
 		}
 	}
 	out := w.tool.Output()

@@ -31,7 +31,7 @@ func (p *Pipeline) fitForwarded(ctx context.Context, req *ForwardRequest, raw js
 	if p.Results != nil {
 		var err error
 		if over.handle, err = p.Results.Put(ctx, cmp.Or(req.Owner, results.Local), over.tool, raw); err != nil {
-			p.Log.Warn("an over-budget result is lost", "server", req.Server, "method", req.Method, "bytes", len(raw), "error", err)
+			p.Log.Error("an over-budget result is lost", "server", req.Server, "method", req.Method, "bytes", len(raw), "error", err)
 		}
 	}
 	var e rawjson.Object

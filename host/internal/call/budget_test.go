@@ -1,9 +1,11 @@
 package call
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,6 +138,22 @@ func TestNotKept(t *testing.T) {
 			!strings.Contains(said, "could not be kept") || strings.Contains(string(res.JSON), "/home") || !strings.Contains(said, "line\nline\n") {
 			t.Errorf("%s", res.JSON)
 		}
+	}
+}
+
+// The host's log says why without being asked for more.
+func TestNotKeptIsToldTheLog(t *testing.T) {
+	pipe := pipeline(newPeer(func(context.Context, int, *server.Request) (*server.Answer, error) {
+		return &server.Answer{JSON: []byte(textOf(strings.Repeat("line\n", 5000), ""))}, nil
+	}), plain)
+	var log bytes.Buffer
+	pipe.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
+	pipe.Budget, pipe.Results = func() int64 { return 4096 }, full{}
+	if _, err := pipe.Do(t.Context(), Request{Tool: "s/t", Caller: exposure.Model}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "no space left on device") {
+		t.Errorf("the log has %q", log.String())
 	}
 }
 

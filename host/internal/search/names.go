@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"hash/maphash"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -218,5 +219,6 @@ func (n names) promote(scores []float64) {
 		} else {
 			scores[tool] += top
 		}
+		scores[tool] = math.Round(scores[tool]*1e4) / 1e4 // a sum of rounded ones has more digits
 	}
 }

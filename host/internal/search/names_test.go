@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,11 @@ func TestNames(t *testing.T) {
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v first", c.query, got, want)
+		}
+		for _, h := range hits {
+			if h.Score != math.Round(h.Score*1e4)/1e4 {
+				t.Errorf("%q: a score of %g has more digits than it means", c.query, h.Score)
+			}
 		}
 		if len(hits) > len(want) && hits[len(want)].Score >= hits[len(want)-1].Score {
 			t.Errorf("%q: others score as much", c.query)

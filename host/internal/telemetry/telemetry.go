@@ -121,7 +121,11 @@ func (t *Telemetry) provide(ctx context.Context) error {
 		return fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	if t.opt.Tracer == nil && t.opt.Traces {
-		exporter, err := otlptracehttp.New(ctx)
+		var opts []otlptracehttp.Option
+		if here("TRACES") {
+			opts = append(opts, otlptracehttp.WithInsecure())
+		}
+		exporter, err := otlptracehttp.New(ctx, opts...)
 		if err != nil {
 			return fmt.Errorf("export traces: %w", withoutURL(err))
 		}
@@ -133,7 +137,11 @@ func (t *Telemetry) provide(ctx context.Context) error {
 	}
 	opts := []sdkmetric.Option{sdkmetric.WithResource(res), sdkmetric.WithCardinalityLimit(maxSeries)}
 	if t.opt.Metrics {
-		exporter, err := otlpmetrichttp.New(ctx)
+		var to []otlpmetrichttp.Option
+		if here("METRICS") {
+			to = append(to, otlpmetrichttp.WithInsecure())
+		}
+		exporter, err := otlpmetrichttp.New(ctx, to...)
 		if err != nil {
 			return fmt.Errorf("export metrics: %w", withoutURL(err))
 		}
@@ -148,6 +156,14 @@ func (t *Telemetry) provide(ctx context.Context) error {
 		t.opt.Meter, t.shutdown = p, append(t.shutdown, p.Shutdown)
 	}
 	return nil
+}
+
+// here says whether no variable names an endpoint for a signal, which is then the
+// collector on this computer. The specification has it at http://localhost:4318
+// (OpenTelemetry Protocol Exporter, Configuration Options); the exporters alone
+// would speak TLS to it.
+func here(signal string) bool {
+	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") == ""
 }
 
 // Close sends what has not been sent, until ctx ends.

@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -401,6 +404,39 @@ func TestMetricsByOTLP(t *testing.T) {
 	}
 	if r.metrics["collet.server.state"].GetGauge() == nil || tel.Prometheus() != nil {
 		t.Error("no gauge of states, or metrics to be read that nobody wanted")
+	}
+}
+
+// Without variables all goes to the collector on this computer, without TLS.
+func TestEndpointOfThisComputer(t *testing.T) {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"} {
+		t.Setenv(name, "")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:4318")
+	if err != nil {
+		t.Skip("another program has the collector's port: ", err)
+	}
+	var mu sync.Mutex
+	var paths []string
+	web := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		paths = append(paths, r.URL.Path)
+	})}
+	t.Cleanup(func() { web.Close() })
+	go web.Serve(l)
+	opt := options()
+	opt.Traces, opt.Metrics = true, true
+	tel := mustNew(t, opt)
+	made(tel, t.Context(), event("t"), ``, false, nil)
+	if err := tel.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	slices.Sort(paths)
+	if !slices.Equal(paths, []string{"/v1/metrics", "/v1/traces"}) {
+		t.Errorf("it got %q", paths)
 	}
 }
 

@@ -178,12 +178,16 @@ func newQuiet(to *slog.Logger) *quiet {
 }
 
 func (q *quiet) line(ctx context.Context, reason Reason, attrs func() []any) {
-	if left, due := q.due(reason, time.Now()); due && q.to.Enabled(ctx, slog.LevelInfo) {
+	level := slog.LevelInfo
+	if reason == Undecided {
+		level = slog.LevelError // the server's own fault: nobody gets in until somebody repairs it
+	}
+	if left, due := q.due(reason, time.Now()); due && q.to.Enabled(ctx, level) {
 		more := attrs()
 		if left > 0 {
 			more = append(more, "refusedBefore", left)
 		}
-		q.to.InfoContext(ctx, "http request refused", more...)
+		q.to.Log(ctx, level, "http request refused", more...)
 	}
 }
 

@@ -172,6 +172,25 @@ func TestLogIsBounded(t *testing.T) {
 	})
 }
 
+// That nobody can say whether a token counts is the server's own fault, and what its
+// log has without being asked for more.
+func TestUndecidedIsAnError(t *testing.T) {
+	var log bytes.Buffer
+	g, err := guard.New(guard.Options{
+		Auth: []guard.Authenticator{&withdrawn{err: errors.New("tokens.toml: line 3 is broken")}}, Hosts: []string{"example.com"},
+		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := g.Wrap(http.HandlerFunc(echo))
+	handler.ServeHTTP(writer{}, request(t, ""))
+	handler.ServeHTTP(writer{}, request(t, "Bearer "+canary))
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "line 3 is broken") || strings.Contains(got, canary) {
+		t.Errorf("the log has %q", got)
+	}
+}
+
 // withdrawn is an authenticator of one token that stops counting.
 type withdrawn struct {
 	mu    sync.Mutex
