@@ -45,6 +45,11 @@ type Endpoint struct {
 	URL string
 	// Header goes with every request to the origin of URL and never beyond it.
 	Header http.Header
+	// Authorize, when set, gives each request the headers that are only known when
+	// it is sent, a token before all; they replace those of Header. ctx is the
+	// request's. An error, passed on as it is when it is a *failure.Failure with
+	// delivery NotSent, keeps the request from being sent.
+	Authorize func(ctx context.Context) (http.Header, error)
 	// CAFile is a PEM file of certificate authorities that count besides the
 	// system's; "" is none.
 	CAFile string
@@ -59,6 +64,7 @@ type httpLink struct {
 	transport *http.Transport
 	template  *http.Request // what all requests have in common
 	header    http.Header
+	authorize func(context.Context) (http.Header, error) // Endpoint.Authorize
 	counts    counts
 	out       *outbox
 	url       atomic.Pointer[url.URL] // where the last redirect led
@@ -173,9 +179,10 @@ func open(at Endpoint, opt Options) (*Client, *httpLink, *failure.Failure) {
 			IdleConnTimeout:        idleTimeout,
 			MaxResponseHeaderBytes: maxHeader,
 		},
-		template: &http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1},
-		header:   header,
-		gone:     make(chan struct{}),
+		template:  &http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1},
+		header:    header,
+		authorize: at.Authorize,
+		gone:      make(chan struct{}),
 	}
 	l.url.Store(u)
 	l.hurry, l.hasten = context.WithCancel(context.Background())

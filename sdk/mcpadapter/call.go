@@ -19,6 +19,14 @@ import (
 // Call implements adapter.Server. It connects first when the upstream is gone,
 // and sends the call once, whatever becomes of it.
 func (s *server) Call(ctx context.Context, call *adapter.Call) (*adapter.Result, error) {
+	if s.own.has(call.Tool) {
+		return s.own.tools.Call(ctx, call)
+	}
+	if s.shape.Admit != nil {
+		if err := s.shape.Admit(ctx, call); err != nil {
+			return nil, err
+		}
+	}
 	up, err := s.link.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -39,11 +47,7 @@ func (s *server) Call(ctx context.Context, call *adapter.Call) (*adapter.Result,
 	} else {
 		raw, err = up.Request(ctx, "tools/call", resumed(call), opt)
 	}
-	s.heard(up, err)
-	if err != nil {
-		return nil, err
-	}
-	return result(raw, up.Server().Modern)
+	return s.received(up, call, raw, err)
 }
 
 // resumed is the params object of a call that answers an input_required result

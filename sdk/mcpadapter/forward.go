@@ -61,8 +61,9 @@ func (s *server) Forward(ctx context.Context, req *adapter.Request) (json.RawMes
 		OnProgress: func(p mcp.Progress) { req.Progress(p.Done, p.Total, p.Message) },
 	})
 	s.heard(up, err)
-	if err == nil {
-		s.resources.note(req.Method, req.Params)
+	if err != nil {
+		return nil, s.explained(err)
 	}
-	return raw, err
+	s.resources.note(req.Method, req.Params)
+	return raw, nil
 }

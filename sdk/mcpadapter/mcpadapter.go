@@ -3,8 +3,9 @@
 // arguments and results on as the bytes they are, reports the upstream's health
 // and changes, and connects again on demand after the upstream ended.
 //
-// It never repeats a call, never judges content, schemas or annotations, and
-// neither connects nor lists again before somebody needs the server.
+// It never repeats a call, and neither connects nor lists again before somebody
+// needs the server. It judges no content, schemas or annotations by itself: what
+// an adapter knows better of its upstream, it says in a Shape.
 package mcpadapter
 
 import (
@@ -60,20 +61,24 @@ type Options struct {
 	// itself. Then every use of an upstream that is gone connects at once, where one
 	// that has to be started is left alone for a while after each end.
 	Remote bool
+	// Shape is what the adapter makes of the upstream.
+	Shape Shape
 }
 
 // New returns a server that has begun to connect and does not wait for it. It
 // is an adapter.Watcher, an adapter.Forwarder and an io.Closer too.
 func New(env *adapter.Env, opt Options) adapter.Server {
-	s := &server{env: env, relist: make(chan struct{}, 1)}
+	s := &server{env: env, shape: opt.Shape, relist: make(chan struct{}, 1)}
+	s.makeOwn()
 	s.link = newLink(func(ctx context.Context) (Upstream, error) {
-		return opt.Connect(ctx, env, s.listens(mcp.Options{
+		up, err := opt.Connect(ctx, env, s.listens(mcp.Options{
 			StopGrace:      stopGrace,
 			OnNotification: s.notified,
 			LogLevel:       "info",
 			OnStderr:       func(line []byte) { env.Log.Info(string(line), "from", "upstream") },
 			Log:            env.Log,
 		}))
+		return up, s.explained(err)
 	}, opt.Remote, s)
 	s.link.work.Go(s.watchTools)
 	s.link.start(env.StartBy)
@@ -82,6 +87,8 @@ func New(env *adapter.Env, opt Options) adapter.Server {
 
 type server struct {
 	env     *adapter.Env
+	shape   Shape
+	own     own
 	link    *link
 	news    bulletin
 	running runningRequests
@@ -99,17 +106,27 @@ var (
 
 // Tools implements adapter.Server. It waits for the connection within ctx.
 func (s *server) Tools(ctx context.Context) ([]adapter.Tool, error) {
+	if s.own.err != nil {
+		return nil, s.own.err
+	}
 	s.news.wanted.Store(true)
+	l, err := s.listNow(ctx)
+	if err != nil {
+		if !s.shape.Alone {
+			return nil, err
+		}
+		l = s.alone()
+	}
+	s.news.listed(l)
+	return l.tools, nil
+}
+
+func (s *server) listNow(ctx context.Context) (*list, error) {
 	up, err := s.link.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.list(ctx, up)
-	if err != nil {
-		return nil, err
-	}
-	s.news.listed(l)
-	return l.tools, nil
+	return s.list(ctx, up)
 }
 
 // list is all tools of the upstream at one moment.
@@ -127,18 +144,20 @@ func (s *server) list(ctx context.Context, up Upstream) (*list, error) {
 	if err != nil {
 		f := failure.Classify(err)
 		if f.UpstreamCode == codeMethodNotFound && !gjson.GetBytes(up.Server().Capabilities, "tools").Exists() {
-			return &list{revision: revision(nil)}, nil
+			return s.alone(), nil
 		}
-		return nil, err
+		return nil, s.explained(err)
 	}
-	tools := make([]adapter.Tool, 0, len(got.Tools))
+	tools := append(make([]adapter.Tool, 0, len(s.own.list)+len(got.Tools)), s.own.list...)
 	for _, definition := range got.Tools {
 		name := gjson.GetBytes(definition, "name")
 		if name.Type != gjson.String || name.Str == "" {
 			s.env.Log.Warn("left out a tool of the upstream that has no name")
 			continue
 		}
-		tools = append(tools, adapter.Tool{Name: name.Str, Definition: definition})
+		if tool, ok := s.shaped(adapter.Tool{Name: name.Str, Definition: definition}); ok {
+			tools = append(tools, tool)
+		}
 	}
 	l := &list{tools: tools, revision: revision(tools)}
 	if got.HasTTL {

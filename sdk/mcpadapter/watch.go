@@ -87,7 +87,13 @@ func (s *server) connected(up Upstream) {
 	}
 }
 
-func (s *server) disconnected(why *failure.Failure) { s.news.health(adapter.Unavailable, why) }
+func (s *server) disconnected(why *failure.Failure) {
+	state := adapter.Unavailable
+	if s.shape.Alone {
+		state = adapter.Degraded
+	}
+	s.news.health(state, why)
+}
 
 func (b *bulletin) health(state adapter.State, why *failure.Failure) {
 	b.mu.Lock()
