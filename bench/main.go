@@ -17,25 +17,33 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/collet-dev/collet/host"
 )
 
 func main() {
+	host.ScriptProcess()
 	bin := flag.String("bin", "bin", "the directory of collet and collet-plugin-mcp")
 	memory := flag.Int("memory", 0, "")
 	results := flag.Int("results", 1, "")
 	echo := flag.String("echo", "", "")
+	flood := flag.String("flood", "", "")
 	only := flag.String("only", "", "")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: bench [-bin DIR] [-only FIGURE,...]\n\nMeasures the collet in DIR and prints a table; takes a few minutes.\nFigures of host.Call: warm, throughput, large, allocations, growth, cold, http, many, kill, pss.\n"+
-			"Figures of collet serve: front-warm, front-throughput, front-large, front-list, front-dead, front-idle, front-sessions.")
+			"Figures of collet serve: front-warm, front-throughput, front-large, front-list, front-dead, front-idle, front-sessions.\n"+
+			"Figures of scripts: codemode.")
 	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
-	if *memory > 0 { // this program as its own child, see peakGrowth
+	switch {
+	case *memory > 0: // this program as its own child, see peakGrowth
 		err = reportPeak(ctx, *bin, *echo, *results, *memory)
-	} else {
+	case *flood != "": // see hostileMemory
+		err = reportFlood(ctx, *bin, *flood)
+	default:
 		err = run(ctx, *bin, slices.DeleteFunc(strings.Split(*only, ","), func(s string) bool { return s == "" }))
 	}
 	if err != nil {
@@ -77,6 +85,7 @@ func run(ctx context.Context, bin string, only selection) error {
 		only.do("front-dead", func() error { return frontDead(ctx, t, p) }),
 		only.do("front-idle", func() error { return frontIdle(ctx, t, p) }),
 		only.do("front-sessions", func() error { return frontSessions(ctx, t) }),
+		only.do("codemode", func() error { return codemode(ctx, t, p) }),
 	)
 	return errors.Join(err, t.flush())
 }

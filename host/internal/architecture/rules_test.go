@@ -288,9 +288,10 @@ var allowed = map[string]map[string]string{
 	"bench/internal/echoserver": {
 		"bench/internal/load": "it answers with the same bytes as the bare plugin",
 	},
-	"bench/internal/load":      {},
-	"bench/internal/sdkclient": {},
-	"bench/internal/sdkproxy":  {},
+	"bench/internal/load":         {},
+	"bench/internal/scriptserver": {},
+	"bench/internal/sdkclient":    {},
+	"bench/internal/sdkproxy":     {},
 	"bench/tokens": {
 		"sdk/mcp": "it is a client of collet serve",
 	},

@@ -19,6 +19,10 @@ const heapBeforeStart = 32 << 20
 // is forgotten when a call into the engine returns.
 const interruptEvery = 5 * time.Millisecond
 
+// patience is how long the process waits for its script before it gives memory back:
+// one that was started for a script gets it at once.
+const patience = 250 * time.Millisecond
+
 // Main serves one script over the process's standard streams and returns the exit
 // code. When its standard input ends the host is gone, and so is the process, at once.
 func Main() int {
@@ -56,7 +60,7 @@ func (c *child) main(in io.Reader) error {
 	if err := c.send(wire.Ready, 0, nil); err != nil {
 		return err
 	}
-	f := <-c.events
+	f := c.start()
 	if f.Kind != wire.Start {
 		return fmt.Errorf("the host began with a frame of kind %d", f.Kind)
 	}
@@ -70,6 +74,19 @@ func (c *child) main(in io.Reader) error {
 		return err
 	}
 	return c.send(wire.Done, 0, body)
+}
+
+// start waits for the program. Who waits long gives memory back first.
+func (c *child) start() wire.Frame {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case f := <-c.events:
+		return f
+	case <-timer.C:
+		release()
+		return <-c.events
+	}
 }
 
 // read hands on what the host says until it is gone.

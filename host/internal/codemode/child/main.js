@@ -14,10 +14,14 @@ const exit = (value) => {
 
 let ending;
 
+// maxSaid is how long a text of an error may be, in characters.
+const maxSaid = 8192;
+
 const fault = (error) => {
   const is = error !== null && typeof error === "object";
-  const string = (value) => (typeof value === "string" ? value : undefined);
-  if (!is || !(error instanceof Error)) return { thrown: true, none: error === null, message: format(error) };
+  const cut = (text) => (text.length > maxSaid ? text.slice(0, maxSaid) + "…" : text);
+  const string = (value) => (typeof value === "string" ? cut(value) : undefined);
+  if (!is || !(error instanceof Error)) return { thrown: true, none: error === null, message: cut(format(error)) };
   return {
     name: string(error.name), message: string(error.message) ?? "", stack: string(error.stack),
     tool: error instanceof ToolError ? string(error.tool) : undefined,
