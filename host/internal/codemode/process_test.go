@@ -233,3 +233,52 @@ func TestHostDies(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
+
+// A process that waits for its script gives back what only its start needed, and then
+// runs the script as any other.
+func TestWaitingProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("memory is looked up in /proc")
+	}
+	r, h := newRunner(t), newHost()
+	if err := r.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	status := fmt.Sprintf("/proc/%d/status", r.spare.process.cmd.Process.Pid)
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		b, err := os.ReadFile(status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(b), "RssFile:")
+		var kb int
+		if _, err := fmt.Sscan(rest, &kb); err != nil {
+			t.Fatal(err)
+		}
+		if kb < 4<<10 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d KiB of the program are resident", kb)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	mustReturn(t, r, h, `return (await tools.t.echo({a: 1})).a`, `1`)
+}
+
+// However long the texts of an error are, its outcome is not.
+func TestLongError(t *testing.T) {
+	r, h := newRunner(t), newHost()
+	for _, source := range []string{
+		`throw new Error("x".repeat(9e6))`, `throw "x".repeat(9e6)`, `const e = new Error("m"); e.name = "n".repeat(9e6); throw e`,
+		`const e = new Error("m"); e.stack = "    at f (<eval>:2001:1)\n".repeat(1e5); throw e`,
+		`function f() { throw new Error("m") } Object.defineProperty(f, "name", {value: "f".repeat(9e6)}); f()`,
+		`await tools.t.fail({}).catch((e) => { e.tool = "t".repeat(9e6); throw e })`,
+	} {
+		out := run(t, r, Script{Source: source}, h)
+		if out.Error == nil || out.Error.Kind != KindScript || len(out.JSON()) > 64<<10 {
+			t.Errorf("%s\n%d bytes: %.300s", source, len(out.JSON()), out.JSON())
+		}
+	}
+}
