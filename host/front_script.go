@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/call"
 	"github.com/collet-dev/collet/host/internal/codemode"
 	front "github.com/collet-dev/collet/host/internal/front/mcp"
 	"github.com/collet-dev/collet/host/internal/name"
@@ -44,7 +45,15 @@ func (v view) RunScript(ctx context.Context, s front.Script) (codemode.Outcome, 
 			return s.Tool(server, tool)
 		}
 	}
-	out, err := h.Run(ctx, req)
+	// The calls of a script are recorded as parts of this one.
+	event := call.Event{Tool: name.CodeMode, Caller: Model, Owner: s.Owner, Session: s.Session, Arguments: s.Arguments}
+	var out ScriptOutcome
+	var err error
+	h.calls.Around(ctx, &event, s.Meta, func(ctx context.Context) {
+		req.ID = event.ID
+		out, err = h.Run(ctx, req)
+		event.IsError = err != nil || out.Status != codemode.Completed
+	})
 	if err != nil {
 		return out, err
 	}

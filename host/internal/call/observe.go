@@ -1,12 +1,15 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host/internal/rawjson"
+	"github.com/collet-dev/collet/host/internal/results"
 )
 
 // ToolsCall is the Method of the Event of a call.
@@ -51,6 +54,19 @@ func (p *Pipeline) end(ctx context.Context, e *Event, failed *Failure) {
 	if p.Finished != nil {
 		p.Finished(*e)
 	}
+}
+
+// Around has something that the host does itself told and recorded as a call: e says
+// whose and of which tool, and gets an ID where it has none. What run does with the
+// context it gets belongs to it. It notes in e how it went.
+func (p *Pipeline) Around(ctx context.Context, e *Event, meta json.RawMessage, run func(ctx context.Context)) {
+	e.ID = cmp.Or(e.ID, newID())
+	e.Method, e.Owner, e.Known = ToolsCall, cmp.Or(e.Owner, results.Local), true
+	begun := time.Now()
+	ctx = p.begin(ctx, e, meta)
+	run(ctx)
+	e.Duration = time.Since(begun)
+	p.end(ctx, e, nil)
 }
 
 func (p *Pipeline) beginAttempt(ctx context.Context, e *Event, n int, meta json.RawMessage) (context.Context, json.RawMessage) {

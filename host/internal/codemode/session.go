@@ -231,7 +231,7 @@ func (s *session) outcome(stopped *wire.Reason) Outcome {
 	case e.Error != nil:
 		out.Error = failure(e.Error)
 	default:
-		if err := s.script.Store.keep(e.Stored); err != nil {
+		if err := s.script.Store.Keep(e.Stored); err != nil {
 			out.Error = &Error{Kind: KindSandbox, Message: err.Error()}
 			return out
 		}
@@ -286,8 +286,9 @@ func (s *Store) Empty() bool {
 	return len(s.values) == 0
 }
 
-// keep takes over what a script wrote: all of it, or nothing.
-func (s *Store) keep(written map[string]string) error {
+// Keep takes over what a script wrote, JSON by key: all of it, or nothing. "" removes
+// a key.
+func (s *Store) Keep(written map[string]string) error {
 	if s == nil || len(written) == 0 {
 		return nil
 	}

@@ -26,6 +26,8 @@ type Script struct {
 	Tokens  int           // the most that is told of what it puts out; 0: the configuration's
 	Store   *codemode.Store
 
+	Arguments json.RawMessage // of the tool, as they came, for the record
+
 	Owner, Session string
 	// Server and Tool say whether it may know of a server, and of a tool that is not
 	// hidden. Nil: of all.
@@ -98,6 +100,7 @@ func (f *Front) runScript(ctx context.Context, r *protocol.Incoming, arguments j
 		return outcomeResult(noScript(kindArguments, fault)), nil
 	}
 	f.host.PrepareScripts()
+	s.Arguments = arguments
 	s.Owner, s.Session = f.host.Owner(r.Caller.Principal), r.Caller.Session
 	if who, narrowed := r.Caller.Principal.(Principal); narrowed {
 		s.Server = who.AllowsServer

@@ -1,0 +1,142 @@
+package host_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/sdk/mcp"
+)
+
+// A script sees what its client's credential may see, and learns of nothing else,
+// also not of servers that have not started.
+func TestCodemodeOfScopedToken(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tokens.toml")
+	text := fmt.Sprintf("[tokens.wide]\nsha256 = \"%x\"\nservers = [\"*\"]\n[tokens.narrow]\nsha256 = \"%x\"\nservers = [\"alpha\"]\ntools = [\"echo\", \"c_big\"]\n[tokens.other]\nsha256 = \"%x\"\nservers = [\"direct\"]\nexposure = \"codemode\"\n",
+		sha256.Sum256([]byte(wideToken)), sha256.Sum256([]byte(narrowToken)), sha256.Sum256([]byte(otherToken)))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, `
+[servers.alpha]
+command = "${BUILT}/faultserver"
+[servers.beta]
+command = "${BUILT}/faultserver"
+[servers.down]
+command = "${BUILT}/nothing-here"
+[servers.direct]
+command = "${BUILT}/faultserver"
+exposure = "direct"
+`)
+	url := endpoint(t, h, host.HTTPOptions{ScopedTokenFile: file})
+	for era, opt := range eras {
+		t.Run(era, func(t *testing.T) {
+			wide, narrow, other := as(t, url, wideToken, opt), as(t, url, narrowToken, opt), as(t, url, otherToken, opt)
+			gives(t, wide, `return [Object.keys(tools).sort(), await tools.beta.echo({text: "x"})]`, `[["alpha","beta","direct","down"],"x"]`)
+			gives(t, narrow, `return [Object.keys(tools), Object.keys(tools.alpha).sort(), await tools.alpha.echo({text: "x"})]`, `[["alpha"],["c_big","echo"],"x"]`)
+			// Of the rest it cannot tell what there is from what there is not.
+			gives(t, narrow, `
+				const seen = [];
+				for (const tool of ["alpha/s_count", "beta/echo", "beta/nothing", "down/echo", "nowhere/echo"])
+					for (const ask of [() => call(tool, {text: "x"}), () => describeTool(tool)])
+						seen.push(await ask().then(() => "there", (e) => e.code + e.message.replace(tool, "")));
+				for (const server of ["beta", "down", "nowhere"])
+					seen.push(await describeServer(server).then(() => "there", (e) => e.code + e.message.replace(server, "")));
+				return [new Set(seen).size, (await searchTools("echo", {limit: 50})).map((t) => t.name), (await describeServer("alpha")).tools.length]`,
+				`[1,["alpha/echo"],2]`)
+			if r := script(t, narrow, `return tools.bet.echo({})`); strings.Contains(r.Raw, "beta") {
+				t.Errorf("%s", r)
+			}
+			// What it sees as codemode though it is direct: then it needs the tool.
+			if listed(t, other, "direct__echo").Exists() || !listed(t, other, "codemode").Exists() || !listed(t, other, "tool_search").Exists() {
+				t.Error("it cannot reach what it may call")
+			}
+			gives(t, other, `return await tools.direct.echo({text: "x"})`, `"x"`)
+
+			// Nobody reads what another's script has left behind.
+			r := script(t, narrow, `store("k", 1); return await tools.alpha.c_big({size: 200000})`)
+			handle := r.Get("structuredContent.truncated.resource").String()
+			for c, there := range map[*mcp.Client]bool{narrow: true, wide: false, other: false} {
+				raw, err := c.CallTool(patient(t), "result_read", json.RawMessage(fmt.Sprintf(`{"handle":%q}`, handle)), mcp.RequestOptions{})
+				if err != nil || gjson.GetBytes(raw, "isError").Bool() == there {
+					t.Errorf("%.300s %v", raw, err)
+				}
+			}
+			gives(t, narrow, `return load("k")`, `1`)
+			gives(t, wide, `return load("k") === undefined`, `true`)
+		})
+	}
+}
+
+// Whether the tool is in the list follows from the tools that servers have, or last
+// had, and where nothing is known of them from their rules. The list stays the same
+// while they are down.
+func TestCodemodeIsListed(t *testing.T) {
+	t.Parallel()
+	const server = "[servers.a]\ncommand = \"${BUILT}/faultserver\"\n"
+	const down = "[servers.a]\ncommand = \"${BUILT}/nothing-here\"\n"
+	for name, c := range map[string]struct {
+		config string
+		want   bool
+	}{
+		"by default":            {server, true},
+		"not known yet":         {down, true},
+		"direct":                {server + "exposure = \"direct\"\n", false},
+		"direct, not known yet": {down + "exposure = \"direct\"\n", false},
+		"one tool":              {server + "exposure = \"direct\"\ntool_exposure = {\"echo\" = \"codemode\"}\n", true},
+		"no tool of a rule":     {server + "exposure = \"direct\"\ntool_exposure = {\"nothing_*\" = \"codemode\"}\n", false},
+		"rules leave none":      {server + "tool_exposure = {\"*\" = \"deferred\"}\n", false},
+		"none":                  {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := face(t, c.config, mcp.Options{})
+			if got := listed(t, client, "codemode").Exists(); got != c.want {
+				t.Errorf("listed: %v", got)
+			}
+			if _, err := client.CallTool(patient(t), "codemode", codemodeArguments("return 1"), mcp.RequestOptions{}); (err == nil) != c.want {
+				t.Errorf("called: %v", err)
+			}
+		})
+	}
+	for _, o := range eras {
+		opt := options(t, "[servers.a]\ncommand = \"./a\"\n")
+		scripted(t, opt, "a", works(""))
+		list := func() string {
+			t.Helper()
+			h, err := host.Open(t.Context(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			c := faceOf(t, h, o)
+			raw, err := c.Request(patient(t), "tools/list", nil, mcp.RequestOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := c.Server().Instructions
+			if !strings.Contains(in, "scripts with codemode") || !strings.Contains(in, "- a (codemode") {
+				t.Errorf("the instructions are %s", in)
+			}
+			c.Close(context.WithoutCancel(t.Context()))
+			return string(raw)
+		}
+		before := list()
+		if !strings.Contains(before, `"codemode"`) || strings.Contains(before, `"a"`) {
+			t.Errorf("%s", before)
+		}
+		kept(t, filepath.Join(opt.StateDir, "snapshots"))
+		scripted(t, opt, "a", broken)
+		if again := list(); again != before {
+			t.Errorf("it was %s\nand is %s", before, again)
+		}
+	}
+}
