@@ -87,6 +87,7 @@ args = ["-log", %q]
 [servers.n.tool_exposure]
 "echo" = "direct"
 "t_*" = "direct"
+"s_*" = "codemode"
 [servers.old]
 command = "node"
 args = [%q]
@@ -121,13 +122,20 @@ command = %q
 		Progress                []float64
 		Unknown, Read, Whole    int
 		Canceled                bool
+		Scripts                 struct {
+			Sum      []string
+			Asked    string
+			Failed   []any
+			Kept     string
+			Progress bool
+		}
 	}
 	if err := json.Unmarshal(out, &said); err != nil {
 		t.Fatalf("%s: %v", out, err)
 	}
 	for what, ok := range map[string]bool{
 		"version":   said.Version == version,
-		"tools":     said.Tools[0] == "n__echo" && slices.Equal(said.Tools[len(said.Tools)-3:], []string{"tool_search", "tool_call", "result_read"}) && !slices.ContainsFunc(said.Tools, func(s string) bool { return strings.HasPrefix(s, "old__") }),
+		"tools":     said.Tools[0] == "n__echo" && slices.Equal(said.Tools[len(said.Tools)-4:], []string{"tool_search", "tool_call", "codemode", "result_read"}) && !slices.ContainsFunc(said.Tools, func(s string) bool { return strings.HasPrefix(s, "old__") }),
 		"echo":      said.Echo == "<&>" && said.After == "still here",
 		"search":    slices.Equal(said.Found, []string{"old/get-sum"}) && slices.Equal(said.Pending, []string{"dead"}),
 		"tool_call": strings.Contains(said.Sum, "42"),
@@ -138,6 +146,9 @@ command = %q
 		"resources": strings.HasPrefix(said.URI, "collet:old/demo://") && said.Read == 1,
 		"spilled":   said.Spilled == "over-budget" && said.Whole == 20000,
 		"cancel":    said.Canceled,
+		"scripts":   len(said.Scripts.Sum) == 2 && strings.Contains(said.Scripts.Sum[0], "42") && said.Scripts.Sum[1] == "<&>" && strings.Contains(said.Scripts.Asked, "Ann <& Co>"),
+		"failures":  fmt.Sprint(said.Scripts.Failed) == "[2 timeout arguments]",
+		"kept":      said.Scripts.Kept == "line 499\n" && said.Scripts.Progress,
 	} {
 		if !ok {
 			t.Errorf("%s: the client says %s", what, out)

@@ -62,6 +62,22 @@ for (let offset = 0; offset !== undefined;) {
   out.whole += part.data.length
   offset = part.next?.offset
 }
+// The client holds every answer of codemode against its outputSchema, those of scripts that failed too.
+const script = async (code, more, opt) => (await call('codemode', { code, ...more }, opt)).structuredContent
+const kept = (await script('for (let i = 0; i < 1000; i++) text("line " + i)', { max_output_tokens: 100 })).truncated
+const reports = []
+await script('await Promise.all([1, 2].map(() => tools.n.t_sleep({ ms: 400 })))', {}, { onprogress: (p) => reports.push(p.message) })
+out.scripts = {
+  sum: (await script('return [await call("old/get-sum", { a: 2, b: 40 }), await tools.n.echo({ text: "<&>" })]')).value,
+  asked: (await script('return await call("old/trigger-elicitation-request")')).value,
+  failed: [
+    (await script('const x = 1\nthrow new TypeError("no " + x)')).error.line,
+    (await script('for (;;) ;', { timeout_ms: 300 })).error.kind,
+    (await script(7)).error.kind,
+  ],
+  kept: (await call('result_read', { handle: kept.resource, lines: '500' })).structuredContent.data,
+  progress: reports.includes('2 calls made, 2 in flight'),
+}
 const abort = new AbortController()
 out.canceled = await call('n__t_progress_forever', {}, { signal: abort.signal, onprogress: () => abort.abort() }).then(() => false, () => true)
 out.after = text(await call('n__echo', { text: 'still here' }))

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -56,8 +57,18 @@ type findings struct {
 	Read      int       `json:"read"`
 	Spilled   string    `json:"spilled"`
 	Whole     int       `json:"whole"`
+	Scripts   scripts   `json:"scripts"`
 	Canceled  bool      `json:"canceled"`
 	After     string    `json:"after"`
+}
+
+// scripts are what codemode gives.
+type scripts struct {
+	Sum      []string `json:"sum"`
+	Asked    string   `json:"asked"`
+	Failed   []any    `json:"failed"`
+	Kept     string   `json:"kept"`
+	Progress bool     `json:"progress"`
 }
 
 // visitor is the client and what it was told besides answers.
@@ -66,6 +77,7 @@ type visitor struct {
 
 	mu       sync.Mutex
 	progress []float64
+	messages []string      // of the same
 	began    chan struct{} // capacity 1: there was progress
 }
 
@@ -78,6 +90,7 @@ func look(ctx context.Context, version, kind string, target []string) (*findings
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			v.mu.Lock()
 			v.progress = append(v.progress, r.Params.Progress)
+			v.messages = append(v.messages, r.Params.Message)
 			v.mu.Unlock()
 			select {
 			case v.began <- struct{}{}:
@@ -98,7 +111,7 @@ func look(ctx context.Context, version, kind string, target []string) (*findings
 	defer session.Close()
 	v.ClientSession = session
 	f := &findings{Version: session.InitializeResult().ProtocolVersion}
-	for _, step := range []func(context.Context, *findings) error{v.tools, v.asked, v.reported, v.others, v.spilled, v.canceled} {
+	for _, step := range []func(context.Context, *findings) error{v.tools, v.asked, v.reported, v.others, v.spilled, v.scripts, v.canceled} {
 		if err := step(ctx, f); err != nil {
 			return nil, err
 		}
@@ -244,6 +257,44 @@ func (v *visitor) spilled(ctx context.Context, f *findings) error {
 		}
 	}
 	return nil
+}
+
+// outcome is the structuredContent of codemode.
+type outcome struct {
+	Value     json.RawMessage
+	Error     struct{ Kind, Line any }
+	Truncated struct{ Resource string }
+}
+
+func (v *visitor) scripts(ctx context.Context, f *findings) error {
+	run := func(arguments map[string]any) (out outcome, err error) {
+		err = v.structured(ctx, "codemode", arguments, &out)
+		return out, err
+	}
+	sum, err1 := run(map[string]any{"code": `return [await call("old/get-sum", { a: 2, b: 40 }), await tools.n.echo({ text: "<&>" })]`})
+	asked, err2 := run(map[string]any{"code": `return await call("old/trigger-elicitation-request")`})
+	threw, err3 := run(map[string]any{"code": "const x = 1\nthrow new TypeError('no ' + x)"})
+	late, err4 := run(map[string]any{"code": "for (;;) ;", "timeout_ms": 300})
+	none, err5 := run(map[string]any{"code": 7})
+	long, err6 := run(map[string]any{"code": `for (let i = 0; i < 1000; i++) text("line " + i)`, "max_output_tokens": 100})
+	err := errors.Join(err1, err2, err3, err4, err5, err6)
+	if err != nil {
+		return err
+	}
+	f.Scripts.Failed = []any{threw.Error.Line, late.Error.Kind, none.Error.Kind}
+	if err := errors.Join(json.Unmarshal(sum.Value, &f.Scripts.Sum), json.Unmarshal(asked.Value, &f.Scripts.Asked)); err != nil {
+		return err
+	}
+	var part struct{ Data string }
+	if err := v.structured(ctx, "result_read", map[string]any{"handle": long.Truncated.Resource, "lines": "500"}, &part); err != nil {
+		return err
+	}
+	f.Scripts.Kept = part.Data
+	_, _, err = v.call(ctx, "codemode", map[string]any{"code": "await Promise.all([1, 2].map(() => tools.n.t_sleep({ ms: 400 })))"}, "scripts")
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f.Scripts.Progress = slices.Contains(v.messages, "2 calls made, 2 in flight")
+	return err
 }
 
 func (v *visitor) canceled(ctx context.Context, f *findings) (err error) {
