@@ -133,6 +133,7 @@ func (f *Front) heard(ctx context.Context, e Event) {
 		f.face.Returned(name, func(params json.RawMessage) {
 			f.wire.Notify("notifications/resources/updated", params, func(c *mcp.Caller) bool { return f.face.Concerns(c, name) })
 		})
+		f.face.CameUp(name, f.tell)
 	case e.CatalogChanged != nil, e.ConfigChanged != nil:
 		select {
 		case f.news <- struct{}{}:
@@ -159,8 +160,13 @@ func (f *Front) announce(ctx context.Context) {
 			timer.Stop()
 			return
 		}
-		f.wire.Notify("notifications/tools/list_changed", json.RawMessage(`{}`), f.face.Changed())
+		f.tell("notifications/tools/list_changed", f.face.Changed())
+		f.face.Reconfigured(f.tell)
 	}
+}
+
+func (f *Front) tell(method string, concerned func(*mcp.Caller) bool) {
+	f.wire.Notify(method, json.RawMessage(`{}`), concerned)
 }
 
 // view is what the face sees of the host.

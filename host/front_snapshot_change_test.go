@@ -286,7 +286,8 @@ func TestPlainNamesSurvive(t *testing.T) {
 }
 
 // The prompts of a server that does not come up hold up those of others for no
-// longer than connect_wait, and one that is asked for says why it is not there.
+// longer than connect_wait, and one that is asked for says why it is not there. When it
+// comes up after all, whoever has the list without them is told.
 func TestPromptsOfAServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	opt := options(t, strings.Replace(one, "600s", "2s", 1))
@@ -310,6 +311,18 @@ func TestPromptsOfAServerThatIsDown(t *testing.T) {
 		if got := request("prompts/list", `{}`); gjson.Get(got, "prompts").Raw != "[]" {
 			t.Errorf("while the server hangs the prompts are %s", got)
 		}
+	}
+	l.close()
+	gate, open := gated(t, opt, "exec "+goSDKServer(t, "everything-server"))
+	scripted(t, opt, "a", gate)
+	l = live(t, opt)
+	if got := request("prompts/list", `{}`); gjson.Get(got, "prompts").Raw != "[]" {
+		t.Errorf("before the server came the prompts are %s", got)
+	}
+	open()
+	await(t, l.told, "notifications/prompts/list_changed")
+	if got := request("prompts/list", `{}`); !strings.Contains(got, `"a__test_simple_prompt"`) {
+		t.Errorf("after it was told that the server came: %s", got)
 	}
 	l.close()
 	scripted(t, opt, "a", broken)

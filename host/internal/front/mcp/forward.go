@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/tidwall/gjson"
@@ -33,13 +32,17 @@ func (f *Front) listAll(ctx context.Context, r *protocol.Incoming) (json.RawMess
 	var wg sync.WaitGroup
 	for i, s := range servers {
 		wg.Go(func() {
-			for _, item := range f.listOne(ctx, r.Caller, s, r.Method) {
-				lists[i] = append(lists[i], f.renamed(s.Name, r.Method, string(item)))
-			}
+			lists[i] = f.listOne(ctx, r.Caller, s, r.Method)
 		})
 	}
 	wg.Wait()
-	all := slices.Concat(lists...)
+	f.gathered.give(r.Method, f.servers(r.Caller), servers, lists)
+	var all [][]byte
+	for i, s := range servers {
+		for _, item := range lists[i] {
+			all = append(all, f.renamed(s.Name, r.Method, string(item)))
+		}
+	}
 	if f.host.Plain() && len(servers) > 1 {
 		all = unambiguous(r.Method, all)
 	}
@@ -66,14 +69,20 @@ func (f *Front) listOne(ctx context.Context, c *protocol.Caller, s Server, metho
 	if !s.Asked && !f.host.Arrived(ctx, s.Name) {
 		return nil
 	}
+	all, _ := f.pages(ctx, f.on(c, s.Name, method, nil)) // what there is
+	return all
+}
+
+// pages are the pages of a list in one; an error is of the one after them.
+func (f *Front) pages(ctx context.Context, list call.ForwardRequest) ([][]byte, error) {
 	var all [][]byte
-	params := json.RawMessage(`{}`)
+	list.Params = json.RawMessage(`{}`)
 	for range maxPages {
-		raw, err := f.host.Forward(ctx, f.on(c, s.Name, method, params))
+		raw, err := f.host.Forward(ctx, list)
 		if err != nil {
-			return all
+			return all, err
 		}
-		for _, item := range gjson.GetBytes(raw, members[method]).Array() {
+		for _, item := range gjson.GetBytes(raw, members[list.Method]).Array() {
 			if item.IsObject() {
 				all = append(all, []byte(item.Raw))
 			}
@@ -82,9 +91,9 @@ func (f *Front) listOne(ctx context.Context, c *protocol.Caller, s Server, metho
 		if cursor.Type != gjson.String || cursor.String() == "" {
 			break
 		}
-		params = append(rawjson.AppendString([]byte(`{"cursor":`), cursor.String()), '}')
+		list.Params = append(rawjson.AppendString([]byte(`{"cursor":`), cursor.String()), '}')
 	}
-	return all
+	return all, nil
 }
 
 // getPrompt passes prompts/get on to the server whose prompt it is.

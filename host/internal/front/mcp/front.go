@@ -102,9 +102,10 @@ type Front struct {
 	told   told
 	stored stores
 
-	watched watched
-	parked  parkedRequests
-	sealing [32]byte // the key of states that are passed on
+	watched  watched
+	gathered gathered
+	parked   parkedRequests
+	sealing  [32]byte // the key of states that are passed on
 
 	base context.Context // of what belongs to no request
 	stop context.CancelFunc
