@@ -116,7 +116,11 @@ func TestCodemode(t *testing.T) {
 				"return 1 +": "syntax", "await new Promise(() => {})": "stalled", "for (;;) ;": "timeout",
 				"const a = []; for (;;) a.push(new Array(1e5).fill(1))": "memory", "await tools.n.c_error({})": "script",
 			} {
-				r := script(t, c, code, `"timeout_ms":2000`)
+				limit := `"timeout_ms":20000` // far more than it takes
+				if kind == "timeout" {
+					limit = `"timeout_ms":1000`
+				}
+				r := script(t, c, code, limit)
 				if got := r.Get("structuredContent.error.kind").String(); got != kind {
 					t.Errorf("%s: %s, want %s", code, r, kind)
 				}
@@ -313,7 +317,7 @@ func TestCodemodeIsFollowed(t *testing.T) {
 // time stands still meanwhile.
 func TestCodemodeAsks(t *testing.T) {
 	t.Parallel()
-	const limit = 500 * time.Millisecond
+	const limit = 2 * time.Second // far more than it takes without the wait
 	f := open(t, codemodeServers).Front()
 	web := httptest.NewServer(f.Handler())
 	defer web.Close()
@@ -321,7 +325,7 @@ func TestCodemodeAsks(t *testing.T) {
 	code := codemodeArguments(`return await tools.n.a_elicit({})`, fmt.Sprintf(`"timeout_ms":%d`, limit.Milliseconds()))
 	const want = `client result: {"action":"accept","content":{"n":1.0}}`
 	answer := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-		time.Sleep(2 * limit) // a person takes longer than the script may
+		time.Sleep(limit + limit/2) // a person takes longer than the script may
 		return json.RawMessage(`{"action":"accept","content":{"n":1.0}}`), nil
 	}
 	for era, opt := range eras {
@@ -333,7 +337,7 @@ func TestCodemodeAsks(t *testing.T) {
 		defer c.Close(context.WithoutCancel(t.Context()))
 		raw, err := c.CallTool(patient(t), "codemode", code, mcp.RequestOptions{})
 		for err == nil && gjson.GetBytes(raw, "resultType").String() == "input_required" {
-			time.Sleep(2 * limit)
+			time.Sleep(limit + limit/2)
 			r := gjson.ParseBytes(raw)
 			raw, err = c.Request(patient(t), "tools/call", json.RawMessage(`{"name":"codemode","arguments":`+string(code)+`,"inputResponses":{"`+firstKey(r.Get("inputRequests"))+`":{"action":"accept","content":{"n":1.0}}},"requestState":"`+r.Get("requestState").String()+`"}`), mcp.RequestOptions{})
 		}
