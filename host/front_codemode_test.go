@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -357,4 +358,49 @@ func TestCodemodeAsks(t *testing.T) {
 func firstKey(object gjson.Result) (first string) {
 	object.ForEach(func(key, _ gjson.Result) bool { first = key.String(); return false })
 	return first
+}
+
+// A script walks a real server in one call: the one of README.md, whose tokens
+// bench/tokens counts.
+func TestCodemodeWalksFilesystem(t *testing.T) {
+	t.Parallel()
+	walk, err := os.ReadFile("../bench/tokens/walk.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := options(t, fmt.Sprintf("[servers.filesystem]\ncommand = \"node\"\nargs = [%q, \".\"]\n", npmDir(t)+"/@modelcontextprotocol/server-filesystem/dist/index.js"))
+	notes := filepath.Join(filepath.Dir(opt.ConfigFiles[0]), "notes")
+	if err := os.Mkdir(notes, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		text := strings.Repeat("TODO a line\n", i) + strings.Repeat("something else\n", 400)
+		if err := os.WriteFile(filepath.Join(notes, fmt.Sprintf("note-%02d.md", i)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := host.Open(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	url := guarded(t, h)
+	for era, opt := range eras {
+		c, err := mcp.Dial(patient(t), mcp.Endpoint{URL: url}, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(context.WithoutCancel(t.Context()))
+		raw, err := c.CallTool(patient(t), "tool_search", json.RawMessage(`{"query":"list a directory and read its text files"}`), mcp.RequestOptions{})
+		if found := gjson.GetBytes(raw, "structuredContent.tools.#.name").Raw; err != nil || !strings.Contains(found, "filesystem/list_directory") || !strings.Contains(found, "filesystem/read_text_file") {
+			t.Errorf("%s: found %s %v", era, found, err)
+		}
+		r := script(t, c, string(walk))
+		if got := r.Get("structuredContent.value").Raw; got != `[{"name":"note-19.md","todos":19},{"name":"note-18.md","todos":18},{"name":"note-17.md","todos":17}]` {
+			t.Errorf("%s: %s", era, r)
+		}
+		if n := r.Get("structuredContent.calls.#").Int(); n != 21 || len(r.Raw) > 6000 {
+			t.Errorf("%s: %d calls, an answer of %d bytes", era, n, len(r.Raw))
+		}
+	}
 }
