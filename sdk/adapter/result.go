@@ -12,11 +12,39 @@ import (
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
+// MetaUntrusted is the member of a result's _meta that, when true, says that
+// the content was written by strangers: a page, a repository, a search result.
+// What it asks for is nobody's wish.
+const MetaUntrusted = "collet.dev/untrusted"
+
+// Untrusted makes a Result of what strangers wrote: text is what models read,
+// and v, a struct or a map, what programs read as structuredContent. Its _meta
+// has MetaUntrusted. Nil slices and maps in v become empty ones.
+func Untrusted(text string, v any) (*Result, error) {
+	value := reflect.ValueOf(v)
+	if !value.IsValid() {
+		return nil, adapterFault("the tool function has no structuredContent")
+	}
+	raw, err := encode(withoutNil(value).Interface())
+	if err != nil {
+		return nil, adapterFault("encode what the tool function returned: %v", err)
+	}
+	whole, err := encode(answer{
+		Content: []textBlock{{Type: "text", Text: text}}, StructuredContent: raw,
+		Meta: map[string]bool{MetaUntrusted: true},
+	})
+	if err != nil {
+		return nil, adapterFault("encode a result: %v", err)
+	}
+	return &Result{JSON: whole}, nil
+}
+
 // answer is an MCP CallToolResult as this package writes it.
 type answer struct {
 	Content           []textBlock     `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
 	IsError           bool            `json:"isError,omitempty"`
+	Meta              map[string]bool `json:"_meta,omitempty"`
 }
 
 type textBlock struct {

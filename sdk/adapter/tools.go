@@ -137,6 +137,7 @@ type definition struct {
 	Annotations  *annotations    `json:"annotations,omitempty"`
 
 	asksConsent bool
+	output      reflect.Type       // what Output said, nil when it did not
 	schema      *jsonschema.Schema // what InputSchema says
 	rawSchema   json.RawMessage
 	adjust      []func(*jsonschema.Schema)
@@ -173,6 +174,9 @@ func (d *definition) derive(in, out reflect.Type, opts []ToolOption) error {
 	}
 	if err := d.deriveInput(in); err != nil {
 		return fmt.Errorf("arguments %s: %w", in, err)
+	}
+	if d.output != nil {
+		out = d.output
 	}
 	s, err := outputSchema(out)
 	if err != nil {
@@ -234,6 +238,12 @@ func Title(title string) ToolOption {
 // function must not keep its argument.
 func Schema(adjust func(*jsonschema.Schema)) ToolOption {
 	return func(d *definition) { d.adjust = append(d.adjust, adjust) }
+}
+
+// Output declares that structuredContent is a T, a struct or a map, where the
+// function's own type does not say: it returns *Result or json.RawMessage.
+func Output[T any]() ToolOption {
+	return func(d *definition) { d.output = reflect.TypeFor[T]() }
 }
 
 // RawSchema replaces the derived schema of the arguments, byte for byte.
