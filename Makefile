@@ -23,6 +23,7 @@ export PATH := $(CACHE)/bin:$(CACHE)/node/node_modules/.bin:$(PATH)
 # The workspace is the list of modules: one added there is built and tested here.
 MODULES  := $(shell sed -n 's|^\t\./||p' go.work)
 PACKAGES := $(MODULES:%=./%/...)
+PLUGINS  := $(patsubst plugins/%,%,$(filter plugins/%,$(MODULES)))
 
 # The steps are ordered, quick ones first, and each keeps both cores busy by itself.
 .NOTPARALLEL:
@@ -33,7 +34,7 @@ PACKAGES := $(MODULES:%=./%/...)
 # No cgo: one static file per program, the same on every machine.
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/collet ./host/cmd/collet
-	CGO_ENABLED=0 go build -trimpath -o bin/collet-plugin-mcp ./plugins/mcp
+	for p in $(PLUGINS); do CGO_ENABLED=0 go build -trimpath -o bin/collet-plugin-$$p ./plugins/$$p; done
 	CGO_ENABLED=0 go build -trimpath -o bin/collet-plugin-hello ./sdk/examples/hello
 
 ## run: list the tools of the shipped mcp.toml and call two of them

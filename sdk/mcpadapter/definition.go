@@ -6,10 +6,9 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
-)
 
-// untrusted is the member of _meta that marks what strangers wrote.
-const untrusted = "collet.dev/untrusted"
+	"github.com/collet-dev/collet/sdk/adapter"
+)
 
 // Without returns a JSON object without some of its members, the others as they
 // were written. What is no object is returned as it is.
@@ -59,7 +58,7 @@ func Untrusted(result json.RawMessage) json.RawMessage {
 	if !gjson.ParseBytes(meta).IsObject() {
 		meta = json.RawMessage("{}")
 	}
-	return With(result, "_meta", With(meta, untrusted, json.RawMessage("true")))
+	return With(result, "_meta", With(meta, adapter.MetaUntrusted, json.RawMessage("true")))
 }
 
 // Text returns the text blocks of an MCP result object, a line feed between them.

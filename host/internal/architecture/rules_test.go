@@ -53,6 +53,30 @@ var allowed = map[string]map[string]string{
 		"sdk/mcp":     "it is what the conformance suite tests",
 	},
 
+	"plugins/context7": {
+		"plugins/context7/internal/api":   "where its answers come from",
+		"plugins/context7/internal/cache": "answers are kept",
+		"plugins/context7/internal/tools": "what it offers",
+		"sdk/adapter":                     "it is a plugin",
+		"sdk/failure":                     "a config it cannot serve is a failure with a problem",
+	},
+	"plugins/context7/internal/api": {
+		"plugins/context7/internal/cache":   "answers are kept",
+		"plugins/context7/internal/library": "it is a source",
+		"sdk/failure":                       "what the API refuses has a class",
+	},
+	"plugins/context7/internal/cache":   {},
+	"plugins/context7/internal/fakeapi": {},
+	"plugins/context7/internal/library": {},
+	"plugins/context7/internal/rank": {
+		"plugins/context7/internal/library": "what it ranks",
+	},
+	"plugins/context7/internal/tools": {
+		"plugins/context7/internal/library": "where answers come from is another's business",
+		"plugins/context7/internal/rank":    "lookup picks one library",
+		"sdk/adapter":                       "tools are made of functions",
+		"sdk/failure":                       "lookup says when to ask again",
+	},
 	"plugins/mcp": {
 		"plugins/mcp/internal/oneproc": "it hands calls on, which one processor does best",
 		"sdk/adapter":                  "it is a plugin",
