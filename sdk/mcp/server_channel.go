@@ -46,7 +46,23 @@ func (s *Server) newChannel(ctx context.Context, out *writer, frame func([]byte)
 // receive takes one message and answers it, sooner or later. who is what is known of
 // whoever sent it.
 func (c *channel) receive(b []byte, who *Caller) {
+	if client := c.current(); client != nil && client.caller.Version == batchVersion {
+		if messages := batchOf(b); messages != nil {
+			for _, m := range messages {
+				c.out.room()
+				c.receiveOne(m, who, true)
+			}
+			return
+		}
+	}
+	c.receiveOne(b, who, false)
+}
+
+func (c *channel) receiveOne(b []byte, who *Caller, inBatch bool) {
 	e, refusal := readMessage(b)
+	if method, _ := text(e.method); inBatch && refusal == nil && e.id != nil && method == "initialize" {
+		refusal = failedResponse(e.id, errInBatch)
+	}
 	switch {
 	case refusal != nil:
 		for one := range bytes.Lines(refusal) { // of a batch there may be several

@@ -58,6 +58,12 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if len(r.Header[sessionHeader]) > 0 && !isModern(r) {
+		if messages := batchOf(body); messages != nil {
+			s.postBatch(w, r, a, messages)
+			return
+		}
+	}
 	e, refusal := readMessage(body)
 	if refusal != nil {
 		a.json = true // there may be several, and none of them belongs on a stream

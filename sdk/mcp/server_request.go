@@ -82,10 +82,13 @@ func validID(id []byte) bool {
 	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9')
 }
 
+// noBatches is what clients of other versions than batchVersion are told.
+const noBatches = "Invalid Request: batches are not supported"
+
 // refuseBatch answers a batch, which MCP dropped in 2025-06-18: each request in it,
 // or, where there is none, the batch.
 func refuseBatch(b []byte) []byte {
-	const why = "Invalid Request: batches are not supported"
+	const why = noBatches
 	var answers []byte
 	eachElement(b, 0, 0, func(v []byte) {
 		if len(answers) > maxErrorBody || !isObject(v) {

@@ -80,27 +80,9 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, a *reply, d 
 		a.write(http.StatusOK, refusal)
 		return
 	}
-	defer q.cancel()
-	d.client, d.caller, d.level = g.client, g.client.as(s.opt.Principal(r)), g.client.logLevel()
-	d.streamed, d.send = a.events, a.tell
 	a.resume = g.open
-	if a.events && g.client.mayAsk() {
-		d.ask = g.ask(a)
-	}
-	defer context.AfterFunc(r.Context(), func() {
-		if context.Cause(r.Context()) != context.Canceled {
-			q.cancel() // not a lost connection: somebody has ended it, for good
-			return
-		}
-		a.outlive(q)
-	})()
 	a.wait(quickAnswer)
-	result, err := s.handle(outliving{q.ctx, r.Context()}, d)
-	if !g.answers.close(q) {
-		a.end(http.StatusOK, nil)
-		return
-	}
-	a.answer(d, result, err)
+	a.end(http.StatusOK, s.serveGuest(r, a, g, q, d))
 }
 
 // outliving is a ctx with the values of an HTTP request that it may outlive.
