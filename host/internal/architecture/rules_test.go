@@ -77,6 +77,26 @@ var allowed = map[string]map[string]string{
 		"sdk/adapter":                       "tools are made of functions",
 		"sdk/failure":                       "lookup says when to ask again",
 	},
+	"plugins/github": {
+		"plugins/github/internal/reach": "what it may touch",
+		"plugins/github/internal/token": "each request has a token of its own",
+		"plugins/github/internal/truth": "what the server says in prose",
+		"sdk/adapter":                   "it is a plugin",
+		"sdk/failure":                   "a config it cannot serve is a failure with a problem",
+		"sdk/mcp":                       "it reaches or starts GitHub's server",
+		"sdk/mcpadapter":                "it serves that, shaped",
+	},
+	"plugins/github/internal/fakegithub": {},
+	"plugins/github/internal/reach": {
+		"sdk/failure": "a call it refuses is one",
+	},
+	"plugins/github/internal/token": {
+		"sdk/failure": "no token is a failure that says how to get one",
+	},
+	"plugins/github/internal/truth": {
+		"sdk/failure": "prose becomes failures",
+	},
+
 	"plugins/mcp": {
 		"plugins/mcp/internal/oneproc": "it hands calls on, which one processor does best",
 		"sdk/adapter":                  "it is a plugin",

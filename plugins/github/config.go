@@ -1,0 +1,141 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/collet-dev/collet/plugins/github/internal/reach"
+	"github.com/collet-dev/collet/plugins/github/internal/token"
+	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/mcp"
+)
+
+type config struct {
+	Host string `json:"host,omitempty" jsonschema:"github.com when left out, or the host of a GitHub Enterprise Cloud with data residency: acme.ghe.com"`
+	URL  string `json:"url,omitempty" jsonschema:"the MCP endpoint, where host does not tell"`
+
+	Command string   `json:"command,omitempty" jsonschema:"a github-mcp-server to start instead of reaching the hosted one; needed for GitHub Enterprise Server"`
+	Args    []string `json:"args,omitempty" jsonschema:"its arguments; stdio when left out"`
+
+	Token string `json:"token,omitempty" jsonschema:"a GitHub token; when left out GITHUB_TOKEN counts, then what gh auth token says" collet:"secret"`
+
+	Toolsets []string `json:"toolsets,omitempty" jsonschema:"sets of tools to offer: repos, issues, pull_requests, ..., all"`
+	Tools    []string `json:"tools,omitempty" jsonschema:"single tools to offer; create_repository and push_files when toolsets is left out, too"`
+	Exclude  []string `json:"exclude,omitempty" jsonschema:"tools not to offer, whatever else is said"`
+
+	ReadOnly bool     `json:"readonly,omitempty" jsonschema:"offer only tools that change nothing"`
+	Lockdown bool     `json:"lockdown,omitempty" jsonschema:"of public repositories only show what people with push access wrote"`
+	Writable []string `json:"writable,omitempty" jsonschema:"the repositories that may be written to: owner or owner/repo, with * in the repo; @me is the token's own account for create_repository. All when left out"`
+}
+
+const (
+	publicHost = "github.com"
+	publicURL  = "https://api.githubcopilot.com/mcp/"
+	dataHost   = ".ghe.com" // of GitHub Enterprise Cloud with data residency
+)
+
+// check says what is wrong with a config before anything is started.
+func (c config) check() error {
+	if c.Command != "" && c.URL != "" {
+		return invalid("/url", "oneOf", "command and url exclude each other: a server is either started or reached")
+	}
+	if why := c.rules().Check(); why != "" {
+		return invalid("/writable", "format", why)
+	}
+	if c.Command == "" && c.URL == "" && c.host() != publicHost && !strings.HasSuffix(c.host(), dataHost) {
+		return invalid("/host", "format", c.host()+" has no hosted MCP server: for GitHub Enterprise Server set command to a github-mcp-server, which then gets this host")
+	}
+	if u := c.endpoint(); strings.HasPrefix(u, "http://") && !token.OwnHost(u) {
+		return invalid("/url", "format", "the token would travel in the clear: url must be https")
+	}
+	return nil
+}
+
+func (c config) host() string {
+	if c.Host == "" {
+		return publicHost
+	}
+	return strings.ToLower(c.Host)
+}
+
+func (c config) endpoint() string {
+	switch {
+	case c.URL != "":
+		return c.URL
+	case c.host() == publicHost:
+		return publicURL
+	default:
+		return "https://copilot-api." + c.host() + "/mcp"
+	}
+}
+
+func (c config) rules() reach.Rules {
+	return reach.Rules{ReadOnly: c.ReadOnly, Writable: c.Writable}
+}
+
+// wanted are the single tools to ask GitHub for.
+func (c config) wanted() []string {
+	if len(c.Tools) > 0 || len(c.Toolsets) > 0 {
+		return c.Tools
+	}
+	if c.ReadOnly {
+		return []string{"get_file_contents", "search_repositories"}
+	}
+	return []string{"create_repository", "push_files"}
+}
+
+// headers are what the hosted server is told, which then lists nothing else.
+func (c config) headers() http.Header {
+	h := http.Header{}
+	list := func(name string, values []string) {
+		if len(values) > 0 {
+			h.Set(name, strings.Join(values, ","))
+		}
+	}
+	list("X-MCP-Toolsets", c.Toolsets)
+	list("X-MCP-Tools", c.wanted())
+	list("X-MCP-Exclude-Tools", c.Exclude)
+	if c.ReadOnly {
+		h.Set("X-MCP-Readonly", "true")
+	}
+	if c.Lockdown {
+		h.Set("X-MCP-Lockdown", "true")
+	}
+	return h
+}
+
+// local is the server to start, with the same said in its environment.
+func (c config) local(value string) mcp.Command {
+	env := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "GITHUB_") })
+	set := func(name, value string) {
+		if value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	set("GITHUB_PERSONAL_ACCESS_TOKEN", value)
+	if c.host() != publicHost {
+		set("GITHUB_HOST", "https://"+c.host())
+	}
+	set("GITHUB_TOOLSETS", strings.Join(c.Toolsets, ","))
+	set("GITHUB_TOOLS", strings.Join(c.wanted(), ","))
+	set("GITHUB_EXCLUDE_TOOLS", strings.Join(c.Exclude, ","))
+	if c.ReadOnly {
+		set("GITHUB_READ_ONLY", "true")
+	}
+	if c.Lockdown {
+		set("GITHUB_LOCKDOWN_MODE", "true")
+	}
+	args := c.Args
+	if len(args) == 0 {
+		args = []string{"stdio"}
+	}
+	return mcp.Command{Path: c.Command, Args: args, Env: env}
+}
+
+func invalid(path, rule, message string) error {
+	f := failure.New(failure.InvalidArguments, failure.NotSent, "%s", message)
+	f.Problems = []failure.Problem{{Path: path, Rule: rule, Message: message}}
+	return f
+}
