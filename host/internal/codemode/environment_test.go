@@ -49,6 +49,11 @@ func TestEnvironment(t *testing.T) {
 		{`return {m: new Map([["__proto__", 1]]), d: new Date(0), u: undefined, f() {}, n: NaN}`, `{"m":{"__proto__":1},"d":"1970-01-01T00:00:00.000Z","n":null}`},
 		{`return await (async function* () { yield 1 })().next()`, `{"value":1,"done":false}`},
 		{`for await (const x of [tools.t.echo({a: 1})]) return x`, `{"a":1}`},
+		// Errors as values.
+		{`return [new RangeError("r"), Object.assign(new Error("e"), {a: 1})]`, `[{"name":"RangeError","message":"r"},{"name":"Error","message":"e","a":1}]`},
+		{`const [r] = await Promise.allSettled([tools.t.break()]); return r.reason`,
+			`{"name":"ToolError","message":"the server crashed","tool":"t/break","code":"disconnected","details":{"class":"connection-refused"},"retryable":true}`},
+		{`console.group("a"); console.time("b"); console.timeEnd("b"); console.assert(true); console.count(); console.groupEnd(); return 1`, `1`},
 		// One expression is worth its value; a function is called.
 		{`async () => tools.t.echo({c: 2})`, `{"c":2}`},
 		{`(args) => args ?? "nothing"`, `"nothing"`},
@@ -152,4 +157,49 @@ func TestDeterministic(t *testing.T) {
 func jsonMillis() string {
 	b, _ := json.Marshal(time.Now().UnixMilli())
 	return string(b)
+}
+
+// What is thrown is told, whatever it is.
+func TestThrown(t *testing.T) {
+	r, h := newRunner(t), newHost()
+	for source, want := range map[string]string{
+		`throw null`:                   "the script threw null",
+		`throw undefined`:              "the script threw undefined",
+		`throw 42`:                     "the script threw 42",
+		`throw {a: 1}`:                 `the script threw {"a":1}`,
+		`await Promise.reject(null)`:   "the script threw null",
+		`throw new Error("a\u0000b")`:  "a\x00b",
+		`throw Object.freeze(Error())`: "",
+	} {
+		out := run(t, r, Script{Source: source}, h)
+		if out.Error == nil || out.Error.Kind != KindScript || out.Error.Message != want {
+			t.Errorf("%s\n%+v, want %q", source, out.Error, want)
+		}
+	}
+	for source, want := range map[string][]string{
+		`await Promise.any([Promise.reject(new Error("one")), tools.t.fail({})])`: {"Error: one", "ToolError: no such thing"},
+		`throw new Error("outer", {cause: new RangeError("inner")})`:              {"outer\ncaused by RangeError: inner"},
+	} {
+		out := run(t, r, Script{Source: source}, h)
+		for _, w := range want {
+			if out.Error == nil || out.Error.Kind != KindScript || !strings.Contains(out.Error.Message, w) {
+				t.Errorf("%s\n%+v, want %q", source, out.Error, w)
+			}
+		}
+	}
+}
+
+// What looks like a module is told what it is not.
+func TestNoModules(t *testing.T) {
+	r, h := newRunner(t), newHost()
+	for _, source := range []string{"import fs from 'fs';\nreturn 1", "const a = 1;\nimport {b} from \"c\";", "import type { X } from 'y'", "export default async function () { return 1 }", "export const a: number = 1"} {
+		out := run(t, r, Script{Source: source}, h)
+		if out.Error == nil || out.Error.Kind != KindSyntax || !strings.Contains(out.Error.Message, "no modules") {
+			t.Errorf("%s\n%+v", source, out.Error)
+		}
+	}
+	out := run(t, r, Script{Source: "```js\nreturn 1\n```\nor\n```js\nreturn 2\n```"}, h)
+	if out.Error == nil || out.Error.Kind != KindSyntax || !strings.Contains(out.Error.Message, "several blocks") {
+		t.Errorf("%+v", out.Error)
+	}
 }

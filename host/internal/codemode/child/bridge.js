@@ -48,6 +48,10 @@ hidden(Promise.prototype, "toJSON", function toJSON() {
   throw new TypeError("this value contains a promise that was not awaited");
 });
 
+hidden(Error.prototype, "toJSON", function toJSON() {
+  return { name: this.name, message: this.message, ...this };
+});
+
 class ToolError extends Error {
   constructor(tool, { code, message, details, retryable }) {
     super(message);
@@ -65,14 +69,15 @@ const waiting = new Map();
 // ask sends the host a frame and returns the promise of its answer.
 const ask = (kind, tool, body) => {
   const id = ++asked;
+  const { stack } = new Error(); // where the script asks, for an error that has no place of its own
   return new Promise((resolve, reject) => {
-    waiting.set(id, { tool, resolve, reject });
+    waiting.set(id, { tool, stack, resolve, reject });
     send(kind, id, body);
   });
 };
 
 const deliver = (id, ok, json, odd) => {
-  const { tool, resolve, reject } = waiting.get(id);
+  const { tool, stack, resolve, reject } = waiting.get(id);
   waiting.delete(id);
   let value;
   try {
@@ -81,5 +86,5 @@ const deliver = (id, ok, json, odd) => {
     return reject(error);
   }
   if (ok) resolve(value);
-  else reject(new ToolError(tool, value));
+  else reject(hidden(new ToolError(tool, value), "stack", stack));
 };

@@ -59,16 +59,27 @@ func TestUnfence(t *testing.T) {
 	for _, c := range []struct {
 		source, code string
 		before       int
+		several      bool
 	}{
-		{"return 1", "return 1", 0},
-		{"```js\nreturn 1\n```", "return 1", 1},
-		{"\n```typescript\r\nreturn 1\r\nx\n```\n", "return 1\r\nx", 2},
-		{"```\na\n```\ntext\n```\nb\n```", "```\na\n```\ntext\n```\nb\n```", 0},
-		{"\ufeffreturn 1", "return 1", 0},
-		{"`a`", "`a`", 0},
+		{"return 1", "return 1", 0, false},
+		{"```js\nreturn 1\n```", "return 1", 1, false},
+		{"```js title=\"x\"\nreturn 1\n  ```  \n", "return 1", 1, false},
+		{"\n```typescript\r\nreturn 1\r\nx\n```\n", "return 1\r\nx", 2, false},
+		{"Here it is:\n\n```ts\nreturn 1\n```\nThat was `it`.", "return 1", 3, false},
+		{"```\n\n```", "", 1, false},
+		{"```\n```", "", 1, false},
+		{"```\na\n```\ntext\n```\nb\n```", "", 0, true},
+		{"```js\nreturn 1", "```js\nreturn 1", 0, false},
+		{"```js\nreturn 1\n```js\n", "```js\nreturn 1\n```js\n", 0, false},
+		{"/*\n```js\nx\n```\n*/ return 1", "/*\n```js\nx\n```\n*/ return 1", 0, false},
+		{"/**\n * ```js\n * x\n * ```\n */ return 1", "/**\n * ```js\n * x\n * ```\n */ return 1", 0, false},
+		{"\ufeffreturn 1", "return 1", 0, false},
+		{"`a`", "`a`", 0, false},
+		{"return ```", "return ```", 0, false},
 	} {
-		if code, before := unfence(c.source); code != c.code || before != c.before {
-			t.Errorf("%q: %q after %d lines", c.source, code, before)
+		code, before, several := unfence(c.source)
+		if several != c.several || !several && (code != c.code || before != c.before) {
+			t.Errorf("%q: %q after %d lines, %t", c.source, code, before, several)
 		}
 	}
 }

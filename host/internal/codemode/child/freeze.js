@@ -69,7 +69,7 @@ const overridable = (prototype, names) => {
 const freeze = () => {
   const errors = Object.getOwnPropertyNames(globalThis).map((name) => globalThis[name])
     .filter((value) => typeof value === "function" && (value === Error || Error.isPrototypeOf(value)));
-  for (const error of [...errors, ToolError]) overridable(error.prototype, ["name", "message", "toString", "constructor"]);
+  for (const error of [...errors, ToolError]) overridable(error.prototype, ["name", "message", "toString", "toJSON", "constructor"]);
   overridable(Object.prototype, ["constructor", "toString", "toLocaleString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"]);
   overridable(Function.prototype, ["constructor", "toString", "bind", "call", "apply"]);
   for (const { prototype } of [Array, Map, Set, Date, RegExp, Promise, Iterator]) overridable(prototype, ["constructor", "toString", "toJSON"]);

@@ -49,6 +49,7 @@ type child struct {
 	asked   int         // calls and questions sent
 	notices []string
 	script  *script // once it is compiled
+	heap    int64   // bytes that the engine may have
 }
 
 func (c *child) main(in io.Reader) error {

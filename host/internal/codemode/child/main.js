@@ -16,14 +16,21 @@ let ending;
 
 // maxSaid is how long a text of an error may be, in characters.
 const maxSaid = 8192;
+// maxInner is how many of the errors in an AggregateError are told.
+const maxInner = 5;
 
 const fault = (error) => {
   const is = error !== null && typeof error === "object";
   const cut = (text) => (text.length > maxSaid ? text.slice(0, maxSaid) + "…" : text);
   const string = (value) => (typeof value === "string" ? cut(value) : undefined);
   if (!is || !(error instanceof Error)) return { thrown: true, none: error === null, message: cut(format(error)) };
+  let message = string(error.message) ?? "";
+  if (error instanceof AggregateError && Array.isArray(error.errors)) {
+    message = cut([message, ...error.errors.slice(0, maxInner).map(format)].filter((text) => text !== "").join("\n"));
+  }
+  if (error.cause !== undefined) message = cut(message + "\ncaused by " + format(error.cause));
   return {
-    name: string(error.name), message: string(error.message) ?? "", stack: string(error.stack),
+    name: string(error.name), message, stack: string(error.stack),
     tool: error instanceof ToolError ? string(error.tool) : undefined,
     code: error instanceof ToolError ? string(error.code) : undefined,
   };

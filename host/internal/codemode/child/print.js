@@ -34,7 +34,9 @@ const line = (level) => (...values) => {
 
 const console = Object.freeze({
   log: line("log"), info: line("info"), warn: line("warn"), error: line("error"), debug: line("debug"),
-  trace: line("debug"), dir: line("log"), table: line("log"),
+  trace: line("debug"), dir: line("log"), table: line("log"), group: line("log"), groupCollapsed: line("log"),
+  assert: (holds, ...values) => { if (!holds) line("error")("Assertion failed:", ...values); },
+  groupEnd() {}, time() {}, timeLog() {}, timeEnd() {}, count() {}, countReset() {}, clear() {},
 });
 
 let outputRoom = 0;

@@ -30,6 +30,7 @@ type thrown struct {
 
 // run runs a program to its end.
 func (c *child) run(p *wire.Program) *wire.Ending {
+	c.heap = p.Heap
 	c.engine.vm.SetMemoryLimit(uintptr(p.Heap))
 	s, fault := c.compile(p.Source)
 	if fault != nil {
@@ -37,7 +38,7 @@ func (c *child) run(p *wire.Program) *wire.Ending {
 	}
 	c.script = s
 	if fault = c.begin(p, s); fault == nil {
-		fault = c.attend(s, p.Heap)
+		fault = c.attend(s)
 	}
 	e := &wire.Ending{Error: fault, Notices: c.notices}
 	c.leave(e)
@@ -86,7 +87,7 @@ func text(raw json.RawMessage) *string {
 
 // attend runs what the script has to do and hands it the host's answers, until it
 // has settled and nothing is going on any more.
-func (c *child) attend(s *script, heap int64) *wire.Fault {
+func (c *child) attend(s *script) *wire.Fault {
 	for answered := 0; ; answered++ {
 		if err := c.drain(); err != nil {
 			return c.failed(err, s)
@@ -99,7 +100,7 @@ func (c *child) attend(s *script, heap int64) *wire.Fault {
 		}
 		if answered == c.asked {
 			if c.settled == nil {
-				if below.exhausted(heap) {
+				if below.exhausted(c.heap) {
 					return fault(&thrown{None: true}, s)
 				}
 				return &wire.Fault{Kind: "stalled", Message: "the script awaits something that nothing can settle: no call is running"}
@@ -215,6 +216,7 @@ func (c *child) uncaught(s *script) *wire.Fault {
 	if err := json.Unmarshal([]byte(c.settled.body), &t); err != nil {
 		return &wire.Fault{Kind: kindSandbox, Message: "read the script's error: " + err.Error()}
 	}
+	t.None = t.None && below.exhausted(c.heap) // else the script itself threw null
 	return fault(&t, s)
 }
 

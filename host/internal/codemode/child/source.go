@@ -18,20 +18,28 @@ type script struct {
 	lines      *lineMap      // of code that was made from TypeScript; nil is none
 }
 
-var (
-	fence = regexp.MustCompile("(?s)^(\\s*```[a-zA-Z]*[ \\t]*\\r?\\n)(.*?)\\r?\\n?[ \\t]*```\\s*$")
-	// semicolons at the end of what may be an expression
-	semicolons = regexp.MustCompile(`[;\s]+$`)
-)
+// semicolons at the end of what may be an expression
+var semicolons = regexp.MustCompile(`[;\s]+$`)
 
-// unfence returns the code in a Markdown fence, if the source is one, and how many
-// lines are before it.
-func unfence(source string) (code string, before int) {
+// fence is a line that begins or ends a block of code in Markdown. No line of a script
+// begins like this, but in a comment.
+var fence = regexp.MustCompile("(?m)^[ \\t]*```([^`\\n]*)$\\n?")
+
+// unfence returns the code in a Markdown fence, if the source has one, and how many
+// lines are before it. What else is around it is taken for a remark. With several
+// there is no telling which one it is.
+func unfence(source string) (code string, before int, several bool) {
 	source = strings.TrimPrefix(source, "\ufeff")
-	if m := fence.FindStringSubmatch(source); m != nil && !strings.Contains(m[2], "\n```") {
-		return m[2], strings.Count(m[1], "\n")
+	lines := fence.FindAllStringSubmatchIndex(source, 3)
+	if len(lines) < 2 || strings.Contains(source[:lines[0][0]], "/*") || strings.TrimSpace(source[lines[1][2]:lines[1][3]]) != "" {
+		return source, 0, false
 	}
-	return source, 0
+	if len(lines) > 2 {
+		return source, 0, true
+	}
+	head := source[:lines[0][1]]
+	code = source[lines[0][1]:lines[1][0]]
+	return strings.TrimSuffix(strings.TrimSuffix(code, "\n"), "\r"), strings.Count(head, "\n"), false
 }
 
 // compile makes a function of a source. A script that is one expression is worth its
@@ -39,7 +47,10 @@ func unfence(source string) (code string, before int) {
 // "async function run() {...}" run. Any other is the body of an async function. What
 // the engine does not take as JavaScript is tried as TypeScript.
 func (c *child) compile(source string) (*script, *wire.Fault) {
-	code, before := unfence(source)
+	code, before, several := unfence(source)
+	if several {
+		return nil, &wire.Fault{Kind: kindSyntax, Name: "SyntaxError", Message: "there are several blocks of code; a script is one"}
+	}
 	s := &script{offset: before}
 	if strings.TrimSpace(code) == "" {
 		return nil, &wire.Fault{Kind: kindSyntax, Name: "SyntaxError", Message: "the script is empty"}

@@ -2,6 +2,7 @@ package child
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -57,6 +58,9 @@ func nesting(code string) (deepest int) {
 	return deepest
 }
 
+// modules finds the statements of modules.
+var modules = regexp.MustCompile(`^\s*(import|export)\s+[\w*{"']`)
+
 func strip(code string) api.TransformResult {
 	return api.Transform(code, api.TransformOptions{
 		Loader: api.LoaderTS, Target: api.ES2023, Sourcemap: api.SourceMapExternal, Sourcefile: "script",
@@ -79,6 +83,9 @@ func complaint(m api.Message, code string, before int) *wire.Fault {
 	l := m.Location
 	if l == nil || l.Line < 2 {
 		return f
+	}
+	if modules.MatchString(l.LineText) {
+		f.Message = "a script has no modules: neither import nor export, only tools"
 	}
 	lines := strings.Split(strings.TrimRight(code, "\r\n"), "\n")
 	line, column := l.Line-1, utf8.RuneCountInString(l.LineText[:min(l.Column, len(l.LineText))])+1
