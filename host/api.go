@@ -65,6 +65,10 @@ type Options struct {
 	// Front implies it. Default: nobody can be asked, which spares each server a
 	// connection of its own.
 	Asks bool
+	// Consent asks a person before a call of a tool that needs their consent, where
+	// Request.Consent does not. Default: Request.Ask does, or else nobody is asked and
+	// the call fails with consent-required.
+	Consent Consenter
 	// Telemetry sends traces and metrics where [host.telemetry] says, and lets metrics
 	// be read at /metrics of Handler. It is for a process that runs for long, and sets
 	// OpenTelemetry's error handler for all of it. Default: only the audit log is kept.
@@ -116,6 +120,15 @@ type Logger = call.Logger
 
 // Asker answers what an upstream asks the caller's side in the middle of a call.
 type Asker = call.Asker
+
+// Consenter asks a person before a call. The error is that nobody can be asked.
+type Consenter = call.Consenter
+
+// ConsentQuestion is what the person is asked.
+type ConsentQuestion = call.Question
+
+// ConsentAnswer is what they said. The zero value is a no.
+type ConsentAnswer = call.Answer
 
 // Via says how a model calls a tool.
 type Via = exposure.Via

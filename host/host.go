@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"os"
@@ -107,6 +108,8 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		Started:  h.started,
 		Finished: h.finished,
 		Log:      opt.Log,
+
+		Consents: OpenConsents(opt.StateDir), Consent: opt.Consent, Run: rand.Text(), KeepArguments: c.Host.Telemetry.AuditArguments,
 	}
 	h.observe(ctx, c)
 	if opt.Watch {

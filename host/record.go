@@ -136,7 +136,7 @@ func recordOf(e *call.Event) *audit.Record {
 	r := &audit.Record{
 		Time: time.Now(), Kind: audit.Call, ID: e.ID, Parent: e.Parent,
 		Caller: string(e.Caller), Principal: e.Owner, Method: e.Method, Server: e.Server, Tool: e.Tool,
-		Outcome: audit.OK, Class: e.Class, Delivery: e.Delivery, Attempts: e.Attempts, Duration: e.Duration,
+		Outcome: audit.OK, Class: e.Class, Delivery: e.Delivery, Consent: e.Consent, Attempts: e.Attempts, Duration: e.Duration,
 		ArgumentBytes: len(e.Arguments), ResultBytes: e.ResultBytes, Arguments: e.Arguments, Trace: e.Trace,
 	}
 	if e.Method != call.ToolsCall {

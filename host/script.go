@@ -65,6 +65,9 @@ type ScriptRequest struct {
 	Meta       json.RawMessage
 	OnLog      func(level, logger string, data json.RawMessage)
 	OnProgress func(tool string, p Progress)
+	// Consent asks a person before a call that needs it; see Request. The script's time
+	// does not run meanwhile either.
+	Consent Consenter
 }
 
 // scriptable is set when this program has shown that it can be a script's process.
@@ -210,7 +213,7 @@ func (b *bridge) Call(ctx context.Context, c codemode.Call) (json.RawMessage, er
 	}
 	res, err := b.host.Call(ctx, Request{
 		Tool: tool, Arguments: c.Arguments, Caller: Script, Owner: b.script.Owner, Parent: c.Parent, Session: b.script.Session, Timeout: c.Timeout,
-		Ask: b.asker(c.Rest), Meta: b.script.Meta, OnLog: b.script.OnLog, OnProgress: progress,
+		Ask: b.asker(c.Rest), Consent: b.consenter(c.Rest), Meta: b.script.Meta, OnLog: b.script.OnLog, OnProgress: progress,
 	})
 	if err != nil {
 		return nil, b.toolError(ctx, tool, err)

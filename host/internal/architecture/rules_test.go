@@ -116,6 +116,7 @@ var allowed = map[string]map[string]string{
 		"host/internal/catalog":               "what it lists",
 		"host/internal/codemode/declare":      "tools as TypeScript",
 		"host/internal/config":                "it reads mcp.toml",
+		"host/internal/consent":               "it says where answers are kept",
 		"host/internal/exposure":              "who may see what it lists",
 		"host/internal/hub":                   "it owns the servers",
 		"host/internal/layer":                 "it finds the configuration of who names none",
@@ -147,13 +148,19 @@ var allowed = map[string]map[string]string{
 	},
 	"host/internal/call": {
 		"host/internal/catalog":  "the tool it calls, with its compiled schemas",
-		"host/internal/config":   "timeouts and retry of the tool's server",
+		"host/internal/config":   "timeouts, retry and consent of the tool's server",
+		"host/internal/consent":  "who agreed to which calls",
 		"host/internal/exposure": "whether this caller may call",
 		"host/internal/name":     "the split of a canonical name",
 		"host/internal/rawjson":  "answers to models are JSON around text",
 		"host/internal/results":  "what is over budget is kept, and its beginning shown",
 		"host/internal/server":   "the step that reaches the adapter",
 		"sdk/failure":            "every error it returns is one",
+	},
+	"host/internal/consent": {
+		"host/internal/lockfile": "processes add to the file one at a time",
+		"host/internal/name":     "revocations name tools by patterns",
+		"host/internal/statedir": "nobody else may write a consent",
 	},
 	"host/internal/catalog": {
 		"host/internal/name":   "canonical and wire names of tools",

@@ -39,10 +39,13 @@ type Record struct {
 	Server, Tool      string
 	Outcome           string
 	Class, Delivery   string // of a failure
-	Attempts          int
-	Duration          time.Duration
-	ArgumentBytes     int
-	ResultBytes       int
+	// Consent is what became of the question whether the call may be made; empty: nobody
+	// had to be asked.
+	Consent       string
+	Attempts      int
+	Duration      time.Duration
+	ArgumentBytes int
+	ResultBytes   int
 	// Arguments are written only by a Log that was told to.
 	Arguments json.RawMessage
 	Trace     string // the trace's ID, in hex
@@ -85,6 +88,7 @@ func (r *Record) line(arguments bool, lost, leftOut int) []byte {
 	text("outcome", r.Outcome)
 	text("class", r.Class)
 	text("delivery", r.Delivery)
+	text("consent", r.Consent)
 	if r.Kind == Denial {
 		text("reason", r.Reason)
 		number("status", r.Status)

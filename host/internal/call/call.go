@@ -20,7 +20,7 @@ const (
 )
 
 // Request is one call of one tool. Its functions are called while Do runs and
-// never after; each but Ask must not block.
+// never after; each but Ask and Consent must not block.
 type Request struct {
 	Tool       string          // the canonical name, "<server>/<tool>"
 	Arguments  json.RawMessage // a JSON object, passed on as it is; nil is {}
@@ -44,6 +44,10 @@ type Request struct {
 	// nil when the caller cannot be asked. While a question is open the call's
 	// timeout rests, its max_timeout does not.
 	Ask Asker
+	// Consent asks a person before the call where its tool needs that. Nil: Ask is, with
+	// a form, and where that is nil too, the call fails with consent-required. Neither
+	// timeout nor max_timeout runs meanwhile.
+	Consent Consenter
 	// AcceptInput: an upstream that needs something first (input_required,
 	// 2026-07-28) is answered by the caller, with a call of its own. Without it the
 	// questions go to Ask, and without that they are a consent-required failure.
@@ -148,6 +152,7 @@ type Event struct {
 	Delivery    string // of the failure
 	IsError     bool   // the tool ran and says it failed
 	Asked       bool   // the answer is what the server wants to know first
+	Consent     string // one of the Consent words; empty: none was needed
 	Attempts    int    // 0 when nothing was sent to the adapter
 	ResultBytes int    // of the server's answer, before a budget
 }

@@ -55,6 +55,19 @@ type Pipeline struct {
 	Budget func() int64
 	// Results keeps what is over budget. Nil keeps nothing.
 	Results Keeper
+
+	// Consents remembers who agreed to what. Nil remembers nothing.
+	Consents Consents
+	// Consent asks a person where the request does not say how. Nil: nobody.
+	Consent Consenter
+	// KeepArguments has the records of answers hold the arguments, and not only their
+	// digest.
+	KeepArguments bool
+	// Run names this pipeline in records: sessions are parts of it.
+	Run string
+
+	turns     turns
+	continued continuations
 }
 
 // steps is the life of a call. The attempt step is the only one that reaches the
@@ -62,8 +75,9 @@ type Pipeline struct {
 var steps = [...]func(*Pipeline, context.Context, *work) *Failure{
 	(*Pipeline).resolve,
 	(*Pipeline).checkExposure,
-	(*Pipeline).askConsent,
+	(*Pipeline).checkConsent,
 	(*Pipeline).checkArguments,
+	(*Pipeline).askConsent,
 	(*Pipeline).attempt,
 	(*Pipeline).checkResult,
 	(*Pipeline).fitBudget,
@@ -81,6 +95,7 @@ type work struct {
 	rounds   int // questions of the tool in place of a result
 	notices  []string
 
+	consented  bool // a person agreed to it, or had to be asked
 	unanswered bool // an earlier attempt may have had an effect
 }
 
@@ -118,6 +133,7 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (*Result, error) {
 		Attempts: w.attempts, Duration: w.event.Duration, Notices: w.notices,
 	}
 	if in := w.answer.Input; in != nil {
+		p.noteContinuation(w, in.State)
 		res.Input = &InputRequired{Requests: in.Requests, State: in.State}
 	}
 	return res, nil
@@ -148,9 +164,6 @@ func (p *Pipeline) checkExposure(_ context.Context, w *work) *Failure {
 	}
 	return nil
 }
-
-// askConsent lets every call pass until consent is configured for real.
-func (p *Pipeline) askConsent(context.Context, *work) *Failure { return nil }
 
 // wrap makes a failure of this package out of one of package server.
 func wrap(err error) *Failure {

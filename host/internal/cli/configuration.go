@@ -122,35 +122,52 @@ const maxAnswer = 1 << 10
 // error is that ctx was canceled. It reads no further than the end of the line:
 // the rest of in is the command's.
 func confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (reply, error) {
+	line, ended, err := askLine(ctx, in, out, question)
+	switch {
+	case err != nil, !ended:
+		return replyNone, err
+	case strings.EqualFold(line, "y"), strings.EqualFold(line, "yes"):
+		return replyYes, nil
+	}
+	return replyNo, nil
+}
+
+// askLine asks a question and reads the line that answers it, without the space
+// around. ended is false where in ended first, or the line is too long for an answer.
+func askLine(ctx context.Context, in io.Reader, out io.Writer, question string) (line string, ended bool, err error) {
 	fmt.Fprint(out, question)
-	said := make(chan reply, 1)
+	type answer struct {
+		line  string
+		ended bool
+	}
+	said := make(chan answer, 1)
 	// It ends with the line, or with the process: nothing interrupts a read from a
 	// terminal, and a canceled command has only to exit.
-	go func() { said <- readReply(in) }()
+	go func() {
+		line, ended := readLine(in)
+		said <- answer{line, ended}
+	}()
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(out)
-		return replyNone, ctx.Err()
+		return "", false, ctx.Err()
 	case a := <-said:
-		return a, nil
+		return a.line, a.ended, nil
 	}
 }
 
-func readReply(in io.Reader) reply {
-	var line []byte
+func readLine(in io.Reader) (line string, ended bool) {
+	var text []byte
 	var b [1]byte
-	for len(line) < maxAnswer {
+	for len(text) < maxAnswer {
 		n, err := in.Read(b[:])
 		if n > 0 && b[0] == '\n' {
-			if text := string(bytes.TrimSpace(line)); strings.EqualFold(text, "y") || strings.EqualFold(text, "yes") {
-				return replyYes
-			}
-			return replyNo
+			return string(bytes.TrimSpace(text)), true
 		}
-		line = append(line, b[:n]...)
+		text = append(text, b[:n]...)
 		if err != nil {
 			break
 		}
 	}
-	return replyNone
+	return "", false
 }

@@ -121,6 +121,7 @@ func runRun(ctx context.Context, opts *runOptions) error {
 		spinner = opts.Streams.Spin(opts.name())
 		req.OnCall = func(c host.ScriptCall) { spinner.Status(callStatus(c)) }
 	}
+	req.Consent = consenter(opts.Streams, opts.Yes, spinner)
 	outcome, err := h.Run(ctx, req)
 	spinner.Stop()
 	if err != nil {

@@ -248,6 +248,7 @@ func (opts *toolsCallOptions) call(ctx context.Context, h caller, words []argume
 	res, err := h.Call(ctx, host.Request{
 		Tool: opts.Tool, Arguments: arguments, Caller: host.CLI, Timeout: opts.Timeout, Retry: host.Retry(opts.Retry),
 		OnProgress: func(p host.Progress) { spinner.Status(progressText(p)) },
+		Consent:    consenter(opts.Streams, opts.Yes, spinner),
 	})
 	var fail *host.Failure
 	switch {

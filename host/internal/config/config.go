@@ -94,6 +94,7 @@ type Server struct {
 	at     *node          // positions of the entry's keys; nil in an entry made by hand
 	values map[string]any // the entry as the TOML library reads it
 	over   *table         // the entry of a project that overrides parts of this one, or nil
+	under  *Consent       // what the user's entry of that name says where a project says it too, or nil
 	// inherited is where [host] says the exposure of an entry that does not.
 	inherited Place
 }
@@ -104,17 +105,6 @@ type InheritEnv struct {
 	All   bool
 	Names []string
 }
-
-// Consent says whether a person is asked before a call: Default for the server
-// and Tools by pattern in file order. Words are "ask", "allow" and "deny";
-// Default is "" when not said.
-type Consent struct {
-	Default string
-	Tools   []ConsentRule
-}
-
-// ConsentRule gives the tools a pattern matches a consent word.
-type ConsentRule struct{ Pattern, Consent string }
 
 // Problem is one fault of a configuration file.
 type Problem struct {

@@ -228,19 +228,6 @@ func (t *table) exposure(key string) exposure.Exposure {
 	return e
 }
 
-// readConsent reads a word for the whole server, or a table of patterns.
-func readConsent(t *table) Consent {
-	if _, ok := t.values["consent"].(map[string]any); !ok {
-		return Consent{Default: t.word("consent", "", consentWords...)}
-	}
-	tools := t.table("consent")
-	var c Consent
-	for _, pattern := range tools.perTool() {
-		c.Tools = append(c.Tools, ConsentRule{pattern, tools.word(pattern, "", consentWords...)})
-	}
-	return c
-}
-
 func (t *table) isString(key string) bool {
 	_, ok := t.values[key].(string)
 	return ok

@@ -94,7 +94,7 @@ func count[T any](name, about string, most int64, to target[T, int]) key[T] {
 // them against it.
 var (
 	exposureWords = []string{string(exposure.Direct), string(exposure.Deferred), string(exposure.Codemode), "codemode-deferred", string(exposure.Hidden)}
-	consentWords  = []string{"ask", "allow", "deny"}
+	consentWords  = []string{ConsentAsk, ConsentAllow, ConsentDeny}
 )
 
 // perToolShape is a table of words by tool name or pattern.

@@ -6,7 +6,7 @@ import (
 
 // overrideKeys are the keys of a project's entry that leaves everything else to
 // the user's entry of that name, credentials above all.
-var overrideKeys = []string{"enabled", "disabled", "exposure", "tool_exposure"}
+var overrideKeys = []string{"enabled", "disabled", "exposure", "tool_exposure", "consent"}
 
 // isOverride reports whether t holds nothing but what an override may. An entry
 // with a misspelled key is none: it gets the fault of that key.
@@ -51,6 +51,10 @@ func (l *loader) override(t *table, server string, onTop bool) {
 	}
 	if len(said.Rules.Tools) > 0 {
 		s.Rules.Tools = said.Rules.Tools
+	}
+	if t.has("consent") {
+		s.consented(l.cfg.Servers[i])
+		s.Consent = said.Consent
 	}
 	l.cfg.Servers[i] = &s
 }

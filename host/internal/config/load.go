@@ -152,6 +152,7 @@ func (l *loader) server(servers *table, server string) {
 		}
 		return
 	}
+	user := l.cfg.Server(server)
 	if onTop {
 		l.drop(server)
 	}
@@ -165,6 +166,9 @@ func (l *loader) server(servers *table, server string) {
 	s.Name, s.File, s.Line, s.Layer = server, here.File, here.Line, here.Layer
 	s.at, s.values = t.node, t.values
 	s.Dir = directory(t.file)
+	if onTop && user != nil {
+		s.consented(user)
+	}
 	l.cfg.Servers = append(l.cfg.Servers, s)
 }
 

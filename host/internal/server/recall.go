@@ -38,11 +38,17 @@ func (s *Server) key(set *config.Server, path string) *snapshot.Key {
 // may offer more.
 func (s *Server) keyOf(set *config.Server, plugin string) *snapshot.Key {
 	asks := s.env.Asks != nil && s.env.Asks()
-	entry := sha256.Sum256(reach(set))
 	return &snapshot.Key{
 		Server: s.name, Place: strconv.FormatBool(asks) + " " + home(set),
-		Entry: hex.EncodeToString(entry[:]), Plugin: plugin,
+		Entry: EntrySum(set), Plugin: plugin,
 	}
+}
+
+// EntrySum is a digest of everything in an entry that decides which server is
+// reached, as written.
+func EntrySum(set *config.Server) string {
+	sum := sha256.Sum256(reach(set))
+	return hex.EncodeToString(sum[:])
 }
 
 // Recall takes over what the server offered another host under its present

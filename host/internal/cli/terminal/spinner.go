@@ -12,11 +12,14 @@ import (
 type Spinner struct {
 	label string
 	begin time.Time
+	w     io.Writer
 	done  chan struct{}
 	ended sync.WaitGroup
 
 	mu     sync.Mutex
 	status string
+	paused int  // by so many
+	shown  bool // there is something to wipe
 }
 
 const (
@@ -32,8 +35,8 @@ func (s *Streams) Spin(label string) *Spinner {
 	if !s.ErrTerminal {
 		return nil
 	}
-	p := &Spinner{label: Escape(Line(label)), begin: time.Now(), done: make(chan struct{})}
-	p.ended.Go(func() { p.run(s.Err, max(s.Width, 40)) })
+	p := &Spinner{label: Escape(Line(label)), begin: time.Now(), w: s.Err, done: make(chan struct{})}
+	p.ended.Go(func() { p.run(max(s.Width, 40)) })
 	return p
 }
 
@@ -63,8 +66,10 @@ func (p *Spinner) Stop() {
 	p.ended.Wait()
 }
 
-func (p *Spinner) run(w io.Writer, width int) {
-	const clear = "\r\x1b[K"
+// clear wipes the line.
+const clear = "\r\x1b[K"
+
+func (p *Spinner) run(width int) {
 	select {
 	case <-p.done:
 		return
@@ -73,16 +78,49 @@ func (p *Spinner) run(w io.Writer, width int) {
 	tick := time.NewTicker(spinnerStep)
 	defer tick.Stop()
 	for n := 0; ; n++ {
-		p.mu.Lock()
-		status := p.status
-		p.mu.Unlock()
-		line := fmt.Sprintf("%c %s %s %s", `|/-\`[n%4], p.label, time.Since(p.begin).Truncate(time.Second), status)
-		fmt.Fprint(w, clear, Cut(line, width-1))
+		p.show(n, width)
 		select {
 		case <-p.done:
-			fmt.Fprint(w, clear)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.wipe()
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+func (p *Spinner) show(n, width int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.paused > 0 {
+		return
+	}
+	p.shown = true
+	line := fmt.Sprintf("%c %s %s %s", `|/-\`[n%4], p.label, time.Since(p.begin).Truncate(time.Second), p.status)
+	fmt.Fprint(p.w, clear, Cut(line, width-1))
+}
+
+// wipe leaves nothing behind. p.mu is held.
+func (p *Spinner) wipe() {
+	if p.shown {
+		fmt.Fprint(p.w, clear)
+	}
+	p.shown = false
+}
+
+// Pause wipes the spinner and writes nothing more until resume is called.
+func (p *Spinner) Pause() (resume func()) {
+	if p == nil {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused++
+	p.wipe()
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.paused--
 	}
 }

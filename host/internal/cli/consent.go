@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/rawjson"
+)
+
+func newCmdConsent(f *Factory) *cobra.Command {
+	return group("consent <command>", "List and revoke the consents to calls", "  collet consent list\n  collet consent revoke 'github/*'",
+		newCmdConsentList(f, nil), newCmdConsentRevoke(f, nil))
+}
+
+// openConsents is the record of the hosts of this user.
+func (f *Factory) openConsents() (*host.ConsentStore, error) {
+	if f.homeless != nil {
+		return nil, exitf(exitConfiguration, "%v", f.homeless)
+	}
+	return host.OpenConsents(""), nil
+}
+
+type consentListOptions struct {
+	Streams *terminal.Streams
+	Store   func() (*host.ConsentStore, error)
+
+	All, JSON bool
+}
+
+func newCmdConsentList(f *Factory, runF func(context.Context, *consentListOptions) error) *cobra.Command {
+	opts := &consentListOptions{Streams: f.Streams, Store: f.openConsents}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the consents that stand",
+		Long: `List the consents that stand: the answers "always". Each is for one tool, as it and
+its server's entry were then, and for whose credential the call shows (local: nobody
+had to show one). With --all, list every answer and revocation that is kept.`,
+		Example: "  collet consent list\n  collet consent list --all --json",
+		Args:    exactly(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return consentListRun(opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.All, "all", false, "list every answer, not only those that stand")
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"consents":[{"time","decision","server","tool","principal",...}]}`)
+	return cmd
+}
+
+func consentListRun(opts *consentListOptions) error {
+	store, err := opts.Store()
+	if err != nil {
+		return err
+	}
+	records, err := store.Standing()
+	if opts.All && err == nil {
+		records, err = store.Records()
+	}
+	if err != nil {
+		return exitf(exitConfiguration, "%v", err)
+	}
+	if opts.JSON {
+		return printConsents(opts.Streams, "consents", records)
+	}
+	if len(records) == 0 {
+		opts.Streams.Note("collet: no consents stand")
+		return nil
+	}
+	rows := make([][]string, 0, len(records))
+	for _, r := range records {
+		what := r.Server + "/" + r.Tool
+		if r.Decision == host.ConsentRevoked {
+			what = cmp.Or(r.Pattern, "*")
+		}
+		rows = append(rows, []string{r.Time.Local().Format(time.DateTime), string(r.Decision), visible(cmp.Or(r.Principal, "-")), cmp.Or(r.By, "-"), visible(what)})
+	}
+	return opts.Streams.Table([]string{"WHEN", "ANSWER", "PRINCIPAL", "BY", "TOOL"}, rows)
+}
+
+// printConsents prints records as they are kept, as the member of an object.
+func printConsents(s *terminal.Streams, member string, records []host.ConsentRecord) error {
+	var all [][]byte
+	for _, r := range records {
+		var b strings.Builder
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(r); err != nil {
+			return err
+		}
+		all = append(all, []byte(strings.TrimSpace(b.String())))
+	}
+	var o rawjson.Object
+	o.Raw(member, rawjson.Array(all))
+	return printJSON(s, o.Bytes())
+}
+
+type consentRevokeOptions struct {
+	Streams *terminal.Streams
+	Store   func() (*host.ConsentStore, error)
+
+	Pattern string
+	JSON    bool
+}
+
+func newCmdConsentRevoke(f *Factory, runF func(context.Context, *consentRevokeOptions) error) *cobra.Command {
+	opts := &consentRevokeOptions{Streams: f.Streams, Store: f.openConsents}
+	cmd := &cobra.Command{
+		Use:   "revoke [PATTERN]",
+		Short: "End consents, so that somebody is asked again",
+		Long: `End the consents to tools that PATTERN names (as 'collet tools list' does), or all,
+whoever gave them. It counts for hosts that run, too, from their next call on.`,
+		Example: "  collet consent revoke\n  collet consent revoke github\n  collet consent revoke 'files/write_*'",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("unexpected argument %q; quote a pattern so that the shell leaves it alone", args[1])
+			}
+			return nil
+		},
+		ValidArgsFunction: f.complete(completePattern),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if opts.Pattern = args[0]; opts.Pattern == "" {
+					return usagef("PATTERN is empty; leave it out to revoke all")
+				}
+			}
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return consentRevokeRun(cmd.Context(), opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"revoked":[{"time","server","tool","principal",...}]}`)
+	return cmd
+}
+
+func consentRevokeRun(ctx context.Context, opts *consentRevokeOptions) error {
+	store, err := opts.Store()
+	if err != nil {
+		return err
+	}
+	ended, err := store.Revoke(ctx, opts.Pattern, time.Now())
+	if err != nil {
+		return exitf(exitConfiguration, "%v", err)
+	}
+	if opts.JSON {
+		return printConsents(opts.Streams, "revoked", ended)
+	}
+	for _, r := range ended {
+		opts.Streams.Note("collet: the consent of %s to %s/%s is revoked", visible(r.Principal), visible(r.Server), visible(r.Tool))
+	}
+	if len(ended) == 0 {
+		opts.Streams.Note("collet: no consent stood that this names")
+	}
+	return nil
+}
