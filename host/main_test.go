@@ -56,9 +56,11 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
-	if err := build("../plugins/mcp", filepath.Join(dir, "collet-plugin-mcp"), "."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	for _, name := range []string{"mcp", "context7"} { // what the shipped mcp.toml names
+		if err := build("../plugins/"+name, filepath.Join(dir, "collet-plugin-"+name), "."); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	if code := m.Run(); code != 0 {
 		return code

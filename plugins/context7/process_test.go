@@ -159,6 +159,7 @@ func TestConfig(t *testing.T) {
 	p := start(t)
 	for path, cfg := range map[string]config{
 		"/cache_ttl": {CacheTTL: "long"},
+		"/upstream":  {Upstream: "pip"},
 		"/cache_dir": {CacheDir: "here"},
 		"/api_url":   {APIURL: "http://ctx.corp.example/api", APIKey: "ctx7sk-secret"},
 	} {

@@ -56,6 +56,7 @@ var allowed = map[string]map[string]string{
 	"plugins/context7": {
 		"plugins/context7/internal/api":   "where its answers come from",
 		"plugins/context7/internal/cache": "answers are kept",
+		"plugins/context7/internal/npm":   "the other upstream",
 		"plugins/context7/internal/tools": "what it offers",
 		"sdk/adapter":                     "it is a plugin",
 		"sdk/failure":                     "a config it cannot serve is a failure with a problem",
@@ -68,6 +69,15 @@ var allowed = map[string]map[string]string{
 	"plugins/context7/internal/cache":   {},
 	"plugins/context7/internal/fakeapi": {},
 	"plugins/context7/internal/library": {},
+	"plugins/context7/internal/npm": {
+		"plugins/context7/internal/api":     "what to do about a refused key is said in one place",
+		"plugins/context7/internal/library": "it is a source",
+		"plugins/context7/internal/tools":   "lookup over the server's tools",
+		"sdk/adapter":                       "it is served like any other",
+		"sdk/failure":                       "texts that are failures become some",
+		"sdk/mcp":                           "it starts the server",
+		"sdk/mcpadapter":                    "it serves it",
+	},
 	"plugins/context7/internal/rank": {
 		"plugins/context7/internal/library": "what it ranks",
 	},

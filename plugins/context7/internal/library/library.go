@@ -28,7 +28,6 @@ type Found struct {
 	Libraries []Library
 	// Filtered says that the key's teamspace hides some libraries.
 	Filtered bool
-	Text     string // as the upstream's own tool words it
 }
 
 // Docs is documentation of one library. A source fills Code and Info or, when

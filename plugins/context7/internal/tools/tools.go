@@ -5,11 +5,13 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/plugins/context7/internal/library"
 	"github.com/collet-dev/collet/plugins/context7/internal/rank"
@@ -19,11 +21,9 @@ import (
 
 // New returns the tools over a source.
 func New(source library.Source) *adapter.Tools {
-	s := &server{source}
+	s := &server{func(*adapter.Call) library.Source { return source }}
 	var t adapter.Tools
-	adapter.Add(&t, "lookup",
-		"Current documentation of a library, framework, SDK or API for one question: finds the library, picks the version and returns examples and passages. Prefer it to memory and to a web search. The query leaves this machine: no secrets.",
-		s.lookup, adapter.Title("Look up documentation"), adapter.ReadOnly(), adapter.Idempotent(), adapter.Output[Lookup](), adapter.Schema(filled("library", "query")))
+	s.addLookup(&t)
 	adapter.Add(&t, "resolve-library-id",
 		"Libraries that match a name, with their Context7 ids (/owner/repo), for query-docs. lookup does both in one call. The query leaves this machine: no secrets.",
 		s.resolve, adapter.Title("Resolve Context7 Library ID"), adapter.ReadOnly(), adapter.Idempotent(), adapter.Output[Libraries](), adapter.Schema(filled("query", "libraryName")))
@@ -31,6 +31,29 @@ func New(source library.Source) *adapter.Tools {
 		"Documentation and examples of one library by its Context7 id (/owner/repo or /owner/repo/version), as from resolve-library-id. The query leaves this machine: no secrets.",
 		s.query, adapter.Title("Query Documentation"), adapter.ReadOnly(), adapter.Idempotent(), adapter.Output[Prose](), adapter.Schema(filled("libraryId", "query")))
 	return &t
+}
+
+// AddLookup adds lookup alone, over a source for each call.
+func AddLookup(t *adapter.Tools, source func(*adapter.Call) library.Source) {
+	(&server{source}).addLookup(t)
+}
+
+func (s *server) addLookup(t *adapter.Tools) {
+	adapter.Add(t, "lookup",
+		"Current documentation of a library, framework, SDK or API for one question: finds the library, picks the version and returns examples and passages. Prefer it to memory and to a web search. The query leaves this machine: no secrets.",
+		s.lookup, adapter.Title("Look up documentation"), adapter.ReadOnly(), adapter.Idempotent(), adapter.Output[Lookup](), adapter.Schema(filled("library", "query")))
+}
+
+// OutputSchema is what the structuredContent of a tool here keeps to; nil when
+// there is no such tool.
+func OutputSchema(name string) json.RawMessage {
+	list, _ := New(nil).Tools(context.Background())
+	for _, t := range list {
+		if t.Name == name {
+			return json.RawMessage(gjson.GetBytes(t.Definition, "outputSchema").Raw)
+		}
+	}
+	return nil
 }
 
 // filled requires a character in each of the arguments.
@@ -42,7 +65,9 @@ func filled(names ...string) func(*jsonschema.Schema) {
 	}
 }
 
-type server struct{ source library.Source }
+type server struct {
+	source func(*adapter.Call) library.Source
+}
 
 type lookupArgs struct {
 	Library string `json:"library" jsonschema:"its name as its makers write it (Next.js, Customer.io), or its Context7 id"`
@@ -71,12 +96,13 @@ type Lookup struct {
 
 func (s *server) lookup(ctx context.Context, call *adapter.Call, in lookupArgs) (*adapter.Result, error) {
 	call.Progress(0, 2, "searching for "+in.Library)
-	answer, err := s.pick(ctx, in)
+	source := s.source(call)
+	answer, err := pick(ctx, source, in)
 	if err != nil {
 		return nil, err
 	}
 	call.Progress(1, 2, "reading "+answer.LibraryID)
-	docs, err := s.source.Snippets(ctx, in.Query, answer.LibraryID)
+	docs, err := source.Snippets(ctx, in.Query, answer.LibraryID)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -97,7 +123,7 @@ func (s *server) lookup(ctx context.Context, call *adapter.Call, in lookupArgs) 
 }
 
 // pick decides what to read.
-func (s *server) pick(ctx context.Context, in lookupArgs) (Lookup, error) {
+func pick(ctx context.Context, source library.Source, in lookupArgs) (Lookup, error) {
 	name, exact := in.Library, strings.HasPrefix(in.Library, "/")
 	if exact && in.Version == "" {
 		return Lookup{LibraryID: in.Library}, nil
@@ -105,7 +131,7 @@ func (s *server) pick(ctx context.Context, in lookupArgs) (Lookup, error) {
 	if exact {
 		name = in.Library[strings.LastIndexByte(in.Library, '/')+1:]
 	}
-	found, err := s.source.Search(ctx, in.Query, name)
+	found, err := source.Search(ctx, in.Query, name)
 	if err != nil {
 		return Lookup{}, err
 	}
@@ -158,16 +184,12 @@ type Libraries struct {
 	Libraries []library.Library `json:"libraries"`
 }
 
-func (s *server) resolve(ctx context.Context, _ *adapter.Call, in resolveArgs) (*adapter.Result, error) {
-	found, err := s.source.Search(ctx, in.Query, in.LibraryName)
+func (s *server) resolve(ctx context.Context, call *adapter.Call, in resolveArgs) (*adapter.Result, error) {
+	found, err := s.source(call).Search(ctx, in.Query, in.LibraryName)
 	if err != nil {
 		return nil, err
 	}
-	text := found.Text
-	if text == "" {
-		text = librariesText(found)
-	}
-	return adapter.Untrusted(text, Libraries{found.Libraries})
+	return adapter.Untrusted(librariesText(found), Libraries{found.Libraries})
 }
 
 type queryArgs struct {
@@ -181,8 +203,8 @@ type Prose struct {
 	Text      string `json:"text"`
 }
 
-func (s *server) query(ctx context.Context, _ *adapter.Call, in queryArgs) (*adapter.Result, error) {
-	docs, err := s.source.Text(ctx, in.Query, in.LibraryID)
+func (s *server) query(ctx context.Context, call *adapter.Call, in queryArgs) (*adapter.Result, error) {
+	docs, err := s.source(call).Text(ctx, in.Query, in.LibraryID)
 	if err != nil {
 		return nil, err
 	}
