@@ -1,0 +1,161 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/collet-dev/collet/plugins/websearch/internal/chain"
+	"github.com/collet-dev/collet/plugins/websearch/internal/guard"
+	"github.com/collet-dev/collet/plugins/websearch/internal/provider"
+	"github.com/collet-dev/collet/sdk/adapter"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+type config struct {
+	Providers []string `json:"providers,omitempty" jsonschema:"which of the configured providers are asked, in this order; default: all, in the order searxng, brave, tavily, exa, serper, tavily-keyless"`
+	Keyless   bool     `json:"keyless,omitempty" jsonschema:"also ask services that want no key: they are rate-limited, and queries go to them without any contract"`
+
+	SearXNG instance `json:"searxng,omitzero" jsonschema:"an instance of SearXNG, which has to answer in JSON"`
+	Brave   service  `json:"brave,omitzero" jsonschema:"Brave Search; key defaults to BRAVE_API_KEY"`
+	Tavily  service  `json:"tavily,omitzero" jsonschema:"Tavily; key defaults to TAVILY_API_KEY"`
+	Exa     service  `json:"exa,omitzero" jsonschema:"Exa; key defaults to EXA_API_KEY"`
+	Serper  service  `json:"serper,omitzero" jsonschema:"Serper; key defaults to SERPER_API_KEY"`
+
+	FetchNetworks []string `json:"fetch_networks,omitempty" jsonschema:"networks that fetch may reach although they are not public, as 10.1.0.0/16"`
+}
+
+type instance struct {
+	URL string `json:"url,omitempty" jsonschema:"where its start page is; default SEARXNG_URL"`
+}
+
+type service struct {
+	Key string `json:"key,omitempty" jsonschema:"the key of the service" collet:"secret"`
+	URL string `json:"url,omitempty" jsonschema:"where the service is reached, when not at its own address"`
+}
+
+// providerTimeout bounds one request to a provider: the next one should have its
+// turn before the call's 30 s are over.
+const providerTimeout = 10 * time.Second
+
+func open(_ context.Context, env *adapter.Env, cfg config) (adapter.Server, error) {
+	providers, err := cfg.chain()
+	if err != nil {
+		return nil, err
+	}
+	networks, err := cfg.networks()
+	if err != nil {
+		return nil, err
+	}
+	return newServer(chain.New(providers, env.Log), guard.New(networks).Client()), nil
+}
+
+// chain returns the providers in the order in which they are asked.
+func (c config) chain() ([]provider.Provider, error) {
+	client := &http.Client{
+		Timeout: providerTimeout,
+		// A key must not follow a redirect to somewhere else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	var all []provider.Provider
+	var problem error
+	add := func(name string, s service, variable, home string, make func(*http.Client, string, string) provider.Provider) {
+		key := cmp.Or(s.Key, os.Getenv(variable))
+		if key == "" {
+			return
+		}
+		base := cmp.Or(s.URL, home)
+		problem = errors.Join(problem, checkBase(name, base), checkKey(name, key))
+		all = append(all, make(client, strings.TrimRight(base, "/"), key))
+	}
+	if base := cmp.Or(c.SearXNG.URL, os.Getenv("SEARXNG_URL")); base != "" {
+		problem = checkBase("searxng", base)
+		all = append(all, provider.SearXNG(client, base))
+	}
+	add("brave", c.Brave, "BRAVE_API_KEY", provider.BraveURL, provider.Brave)
+	add("tavily", c.Tavily, "TAVILY_API_KEY", provider.TavilyURL, provider.Tavily)
+	add("exa", c.Exa, "EXA_API_KEY", provider.ExaURL, provider.Exa)
+	add("serper", c.Serper, "SERPER_API_KEY", provider.SerperURL, provider.Serper)
+	if c.Keyless {
+		all = append(all, provider.Tavily(client, strings.TrimRight(cmp.Or(c.Tavily.URL, provider.TavilyURL), "/"), ""))
+	}
+	if problem != nil {
+		return nil, problem
+	}
+	return c.ordered(all)
+}
+
+// ordered applies providers.
+func (c config) ordered(all []provider.Provider) ([]provider.Provider, error) {
+	if len(c.Providers) == 0 {
+		return all, nil
+	}
+	var chosen []provider.Provider
+	for i, name := range c.Providers {
+		at := slices.IndexFunc(all, func(p provider.Provider) bool { return p.Name() == name })
+		if at < 0 {
+			return nil, invalid("/providers/"+strconv.Itoa(i), "enum", fmt.Sprintf("there is no provider %q with what it needs: %s", name, needs(name)))
+		}
+		if slices.Contains(c.Providers[:i], name) {
+			return nil, invalid("/providers/"+strconv.Itoa(i), "uniqueItems", fmt.Sprintf("%q is there twice", name))
+		}
+		chosen = append(chosen, all[at])
+	}
+	return chosen, nil
+}
+
+// needs says what makes a provider usable.
+func needs(name string) string {
+	switch name {
+	case "searxng":
+		return "set searxng.url or SEARXNG_URL"
+	case "brave", "tavily", "exa", "serper":
+		return "set " + name + ".key or " + strings.ToUpper(name) + "_API_KEY"
+	case "tavily-keyless":
+		return "set keyless = true"
+	}
+	return "there are searxng, brave, tavily, exa, serper and tavily-keyless"
+}
+
+func (c config) networks() ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for i, s := range c.FetchNetworks {
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return nil, invalid("/fetch_networks/"+strconv.Itoa(i), "format", fmt.Sprintf("%q is no network such as 10.1.0.0/16", s))
+		}
+		list = append(list, p.Masked())
+	}
+	return list, nil
+}
+
+func checkBase(name, base string) error {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
+		return invalid("/"+name+"/url", "format", "the address of "+name+" must be http://... or https://..., without a query")
+	}
+	return nil
+}
+
+// checkKey keeps what cannot be in a header from failing every search.
+func checkKey(name, key string) error {
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return invalid("/"+name+"/key", "pattern", "the key of "+name+" has a space, a line break or a character in it that no key has")
+	}
+	return nil
+}
+
+func invalid(path, rule, message string) error {
+	f := failure.New(failure.InvalidArguments, failure.NotSent, "%s", message)
+	f.Problems = []failure.Problem{{Path: path, Rule: rule, Message: message}}
+	return f
+}

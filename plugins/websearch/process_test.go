@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/plugins/websearch/internal/fakesearch"
+	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/launch"
+)
+
+// pluginPath is this plugin, built once.
+var pluginPath string
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "collet-websearch")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	pluginPath = filepath.Join(dir, "collet-plugin-websearch")
+	if runtime.GOOS == "windows" {
+		pluginPath += ".exe"
+	}
+	if out, err := exec.Command("go", "build", "-o", pluginPath, ".").CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("build the plugin: %w\n%s", err, out)
+	}
+	return m.Run(), nil
+}
+
+// deadline is generous: reaching it is always a failure.
+const deadline = time.Minute
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// start starts the plugin with an environment of these variables alone.
+func start(t *testing.T, env ...string) adapterpb.AdapterClient {
+	t.Helper()
+	p, err := launch.Start(within(t), launch.Spec{Path: pluginPath, Name: "n", Env: append(launch.ShortEnv(os.Environ()), env...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+		defer cancel()
+		if err := p.Stop(ctx); err != nil {
+			t.Errorf("Stop: %v", err)
+		}
+	})
+	return p.Adapter()
+}
+
+func configure(t *testing.T, p adapterpb.AdapterClient, config string) error {
+	t.Helper()
+	_, err := p.Configure(within(t), &adapterpb.ConfigureRequest{Server: "n", Config: []byte(config), HostVersion: "1.2.3"})
+	return err
+}
+
+// serve starts the plugin with a config.
+func serve(t *testing.T, config string, env ...string) adapterpb.AdapterClient {
+	t.Helper()
+	p := start(t, env...)
+	if err := configure(t, p, config); err != nil {
+		t.Fatalf("Configure: %v", failure.FromStatus(err))
+	}
+	return p
+}
+
+// call returns the result of a call, or the failure it ended in.
+func call(t *testing.T, p adapterpb.AdapterClient, tool, args string) (gjson.Result, *failure.Failure) {
+	t.Helper()
+	stream, err := p.CallTool(within(t), &adapterpb.CallToolRequest{Tool: tool, Arguments: []byte(args), CallId: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result gjson.Result
+	for {
+		ev, err := stream.Recv()
+		if err == io.EOF {
+			return result, nil
+		}
+		if err != nil {
+			f := failure.FromStatus(err)
+			if f == nil {
+				t.Fatalf("call %s: %v", tool, err)
+			}
+			return result, f
+		}
+		if r := ev.GetResult(); r != nil {
+			result = gjson.ParseBytes(r.GetResult())
+		}
+	}
+}
+
+func mustCall(t *testing.T, p adapterpb.AdapterClient, tool, args string) gjson.Result {
+	t.Helper()
+	r, f := call(t, p, tool, args)
+	if f != nil {
+		t.Fatalf("call %s: %s: %v", tool, f.Class, f)
+	}
+	return r
+}
+
+func wantFailure(t *testing.T, f *failure.Failure, class failure.Class, says string) {
+	t.Helper()
+	if f == nil || f.Class != class || !strings.Contains(f.Error(), says) {
+		t.Fatalf("failure %+v, want %s: ...%s...", f, class, says)
+	}
+}
+
+func TestTools(t *testing.T) {
+	resp, err := serve(t, `{}`).ListTools(within(t), &adapterpb.ListToolsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range resp.GetTools() {
+		names = append(names, tool.GetName())
+		d := gjson.ParseBytes(tool.GetDefinition())
+		if !tool.GetReadOnly() || !d.Get("outputSchema.properties").Exists() || !d.Get("annotations.readOnlyHint").Bool() || d.Get("icons").Exists() {
+			t.Errorf("definition %s", d.Raw)
+		}
+	}
+	if got := strings.Join(names, " "); got != "fetch search" {
+		t.Errorf("tools %s", got)
+	}
+}
+
+func TestSearchThroughTheChain(t *testing.T) {
+	brave, tavily := fakesearch.Start(t, "brave"), fakesearch.Start(t, "tavily")
+	brave.Next(fakesearch.BraveQuota)
+	config := fmt.Sprintf(`{"brave":{"url":%q},"tavily":{"url":%q,"key":%q}}`, brave.URL, tavily.URL, fakesearch.Key)
+	p := serve(t, config, "BRAVE_API_KEY="+fakesearch.Key)
+	for i, want := range []string{"brave quota, tavily ok", "brave skipped, tavily ok"} {
+		r := mustCall(t, p, "search", `{"query":"collet"}`)
+		var attempts []string
+		for _, a := range r.Get("structuredContent.attempts").Array() {
+			attempts = append(attempts, a.Get("provider").String()+" "+a.Get("status").String())
+		}
+		if got := strings.Join(attempts, ", "); got != want {
+			t.Errorf("search %d: attempts %s, want %s", i, got, want)
+		}
+		if r.Get("structuredContent.results.0.url").String() != "https://example.org/t" || !r.Get(`_meta.collet\.dev/untrusted`).Bool() {
+			t.Errorf("result %s", r.Raw)
+		}
+		if strings.Contains(r.Raw, fakesearch.Key) {
+			t.Errorf("the result tells the key: %s", r.Raw)
+		}
+	}
+	if n := len(brave.Seen()); n != 1 {
+		t.Errorf("brave was asked %d times, want once: its quota is used up", n)
+	}
+	_, f := call(t, p, "search", `{"query":"collet","provider":"brave"}`)
+	wantFailure(t, f, failure.RateLimited, "quota is used up")
+	if f.Delivery != failure.NotSent || f.RetryAfter != 0 {
+		t.Errorf("failure %+v: a quota has no retry-after, and nothing was sent", f)
+	}
+}
+
+func TestNothingConfigured(t *testing.T) {
+	_, f := call(t, serve(t, `{}`), "search", `{"query":"collet"}`)
+	wantFailure(t, f, failure.AuthFailure, "BRAVE_API_KEY")
+}
+
+func TestBadArguments(t *testing.T) {
+	f := fakesearch.Start(t, "searxng")
+	p := serve(t, `{"searxng":{"url":"`+f.URL+`"}}`)
+	for _, c := range []struct{ tool, args, says string }{
+		{"search", `{"query":"  "}`, "empty"},
+		{"search", `{"query":"` + strings.Repeat("x", 401) + `"}`, "longer"},
+		{"search", `{"query":"x","max_results":11}`, "at most 10"},
+		{"search", `{"query":"x","kind":"images"}`, "one of"},
+		{"search", `{"query":"x","freshness":"hour"}`, "no freshness"},
+		{"search", `{"query":"x","domains":["https://example.org/"]}`, "a domain is a name"},
+		{"search", `{"query":"x","exclude_domains":["a b"]}`, "a domain is a name"},
+		{"search", `{"query":"x","country":"Germany"}`, "two letters"},
+		{"search", `{"query":"x","provider":"brave"}`, "configured: searxng"},
+		{"fetch", `{"url":"file:///etc/passwd"}`, "only http and https"},
+		{"fetch", `{"url":"http://user:pw@example.org/"}`, "password"},
+		{"fetch", `{"url":"http://127.0.0.1/"}`, "not a public one"},
+	} {
+		_, got := call(t, p, c.tool, c.args)
+		wantFailure(t, got, failure.InvalidArguments, c.says)
+	}
+	if n := len(f.Seen()); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	p := start(t)
+	for _, c := range []struct{ config, path string }{
+		{`{"brave":{"key":"a b"}}`, "/brave/key"},
+		{`{"brave":{"key":"k","url":"ftp://x"}}`, "/brave/url"},
+		{`{"searxng":{"url":"localhost:8080"}}`, "/searxng/url"},
+		{`{"providers":["brave"]}`, "/providers/0"},
+		{`{"keyless":true,"providers":["tavily-keyless","tavily-keyless"]}`, "/providers/1"},
+		{`{"fetch_networks":["10.0.0.1"]}`, "/fetch_networks/0"},
+		{`{"bing":{"key":"k"}}`, "/bing"},
+	} {
+		f := failure.FromStatus(configure(t, p, c.config))
+		if f == nil || f.Class != failure.InvalidArguments || len(f.Problems) != 1 || f.Problems[0].Path != c.path {
+			t.Errorf("%s: failure %+v, want one about %s", c.config, f, c.path)
+		}
+	}
+}
+
+func TestFetchThroughThePlugin(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.Error(w, "no", http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, "<title>T</title><script>evil()</script><h1>Head</h1><p>Some <b>text</b>.")
+	}))
+	t.Cleanup(s.Close)
+	p := serve(t, `{"fetch_networks":["127.0.0.0/8","::1/128"]}`)
+	r := mustCall(t, p, "fetch", `{"url":"`+s.URL+`/"}`)
+	text := r.Get("structuredContent.text").String()
+	if !strings.Contains(text, "Some **text**.") || strings.Contains(text, "evil") || !r.Get(`_meta.collet\.dev/untrusted`).Bool() {
+		t.Errorf("result %s", r.Raw)
+	}
+	r = mustCall(t, p, "fetch", `{"url":"`+s.URL+`/missing"}`)
+	if !r.Get("isError").Bool() || !strings.Contains(r.Raw, "404 Not Found") {
+		t.Errorf("result %s", r.Raw)
+	}
+}
+
+func TestSecretsAreMarked(t *testing.T) {
+	out, err := exec.Command(pluginPath, "describe").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		ConfigSchema json.RawMessage `json:"configSchema"`
+	}
+	if err := json.Unmarshal(out, &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"brave", "tavily", "exa", "serper"} {
+		if !gjson.GetBytes(d.ConfigSchema, "properties."+name+".properties.key.x-collet-secret").Bool() {
+			t.Errorf("the key of %s is not marked as a secret", name)
+		}
+	}
+}
