@@ -116,6 +116,32 @@ var allowed = map[string]map[string]string{
 	},
 	"plugins/mcp/internal/oneproc": {},
 
+	"plugins/websearch": {
+		"plugins/websearch/internal/chain":    "who is asked, and the form of what was found",
+		"plugins/websearch/internal/guard":    "what fetch may reach",
+		"plugins/websearch/internal/page":     "fetch reads pages",
+		"plugins/websearch/internal/provider": "it opens the services of its config",
+		"sdk/adapter":                         "it is a plugin",
+		"sdk/failure":                         "what it cannot do has a class",
+		"sdk/mcpadapter":                      "results say that strangers wrote them",
+	},
+	"plugins/websearch/internal/chain": {
+		"plugins/websearch/internal/plaintext": "titles and snippets are text",
+		"plugins/websearch/internal/provider":  "whom it asks",
+		"sdk/failure":                          "a search at which nobody answered is a failure",
+	},
+	"plugins/websearch/internal/fakesearch": {},
+	"plugins/websearch/internal/guard":      {},
+	"plugins/websearch/internal/page": {
+		"plugins/websearch/internal/guard":     "URLs are checked before anything else",
+		"plugins/websearch/internal/plaintext": "titles are text",
+		"sdk/failure":                          "a page that cannot be reached is a failure",
+	},
+	"plugins/websearch/internal/plaintext": {},
+	"plugins/websearch/internal/provider": {
+		"sdk/failure": "what a service says instead of an answer",
+	},
+
 	"host": {
 		"host/internal/front/guard":           "it stands before the HTTP face, and says who a client is",
 		"host/internal/front/guard/oidc":      "tokens of an issuer",
