@@ -81,6 +81,8 @@ func TestFrontExposure(t *testing.T) {
 		{"tool_call", `{"name":"n/raw"}`, `codemode`},
 		{"tool_call", `{"name":"n/x_env"}`, `no tool is called n/x_env`},
 		{"tool_call", `{"name":"n/x_nev"}`, `no tool is called n/x_nev`},
+		{"tool_call", `{"name":"n/t_slepe"}`, `did you mean n/t_sleep? tool_search finds others`},
+		{"tool_call", `{"name":"tool_search","arguments":{"query":"raw"}}`, `tool_search is in the list of tools: call it by itself`},
 		{"tool_call", `{}`, `name is missing`},
 		{"tool_search", `{"query":"raw"}`, `"name":"n/raw"`},
 		{"tool_search", `{"query":"raw"}`, `"pending":[{"server":"dead"`},

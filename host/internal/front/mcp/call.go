@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -54,7 +55,7 @@ func (f *Front) callByBridge(ctx context.Context, r *protocol.Incoming, argument
 		tool, ok = seen.tool(wanted.String())
 	}
 	if !ok {
-		return toolError(wanted.String(), "not-found", "no tool is called "+wanted.String()+suggest(seen.servers, wanted.String())+"; use tool_search to find its name"), nil
+		return toolError(wanted.String(), "not-found", seen.noTool(wanted.String())), nil
 	}
 	return f.call(ctx, r, tool, raw(inner), exposure.ByBridge)
 }
@@ -167,6 +168,19 @@ func inputRequired(requests json.RawMessage, state string) json.RawMessage {
 // (2025-11-25 server/tools, Error Handling).
 func unknownTool(servers []Server, wanted string) error {
 	return invalidParams("Unknown tool: " + wanted + suggest(servers, wanted))
+}
+
+// noTool says that nothing that tool_call could call has a name. The host's own tools
+// are called by themselves.
+func (o *outlook) noTool(wanted string) string {
+	if slices.ContainsFunc(o.bridges, func(b bridge) bool { return b.name == wanted }) {
+		return wanted + " is in the list of tools: call it by itself, not with tool_call"
+	}
+	message := "no tool is called " + wanted
+	if near := suggest(o.servers, wanted); near != "" {
+		return message + near + " tool_search finds others"
+	}
+	return message + "; use tool_search to find its name"
 }
 
 // maxNear bounds how many similar names an error offers.

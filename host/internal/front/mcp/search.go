@@ -82,7 +82,7 @@ func noServer(servers []Server, wanted string) string {
 	}
 	message := "no server is called " + wanted
 	if near := name.Near(wanted, names, maxNear); len(near) > 0 {
-		message += "; did you mean " + strings.Join(near, ", ") + "?"
+		return message + "; did you mean " + strings.Join(near, ", ") + "? Without server all of them are searched"
 	}
 	return message + "; search without server for all of them"
 }

@@ -81,7 +81,7 @@ func TestSearchOfNoServer(t *testing.T) {
 	defer f.Close()
 	for server, want := range map[string]string{
 		"my-files": "", "My_Files": "", "mail": "",
-		"mial":   "no server is called mial; did you mean mail?; search without server",
+		"mial":   "no server is called mial; did you mean mail? Without server all",
 		"nobody": "no server is called nobody; search without server",
 	} {
 		got := lookUp(t, f, nil, `{"query":"read","server":"`+server+`"}`)
