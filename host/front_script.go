@@ -37,7 +37,7 @@ func (v view) RunScript(ctx context.Context, s front.Script) (codemode.Outcome, 
 		Source: s.Source, Store: s.Store, Owner: s.Owner, Session: s.Session,
 		Limits: ScriptLimits{Timeout: min(cmp.Or(s.Timeout, c.Codemode.Timeout), c.Codemode.MaxTimeout)},
 		OnCall: s.OnCall, OnProgress: s.OnProgress, OnLog: s.OnLog, Ask: s.Ask, Meta: s.Meta,
-		AllowServer: s.Server,
+		AllowServer: s.Server, startWait: max(c.ConnectWait, 1), // no time is one that is over
 	}
 	if s.Tool != nil {
 		req.Allow = func(canonical string) bool {

@@ -22,7 +22,7 @@ func TestServeHTTP(t *testing.T) {
 	config, tokens := filepath.Join(dir, "mcp.toml"), filepath.Join(dir, "tokens")
 	const token = "a-token-of-this-test-that-is-long-enough"
 	for file, text := range map[string]string{
-		config: "[servers.n]\ncommand = \"" + filepath.Join(built, "faultserver") + "\"\nexposure = \"direct\"\n",
+		config: "[servers.n]\ncommand = \"" + filepath.Join(built, "faultserver") + "\"\nexposure = \"direct\"\ntool_exposure = {\"s_*\" = \"codemode\"}\n",
 		tokens: token + "\n",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -82,6 +82,7 @@ func TestServeHTTP(t *testing.T) {
 		if raw, err := c.CallTool(patient(t), "n__echo", []byte(`{"text":"x"}`), mcp.RequestOptions{}); err != nil || !strings.Contains(string(raw), `"x"`) {
 			t.Errorf("%s: %s %v", path, raw, err)
 		}
+		gives(t, c, `return [await tools.n.s_read(), await tools.n.echo({text: "y"})]`, `["0","y"]`)
 		c.Close(context.WithoutCancel(t.Context()))
 	}
 	res, err := http.Get(base + "/readyz") // by now

@@ -68,6 +68,10 @@ type ScriptRequest struct {
 	// Consent asks a person before a call that needs it; see Request. The script's time
 	// does not run meanwhile either.
 	Consent Consenter
+
+	// startWait bounds the wait for servers that the source names: 0 is as long as they
+	// take to start. The calls of others start them.
+	startWait time.Duration
 }
 
 // scriptable is set when this program has shown that it can be a script's process.
@@ -94,6 +98,7 @@ func (h *Host) Run(ctx context.Context, s ScriptRequest) (ScriptOutcome, error) 
 	return h.scripts.Run(ctx, codemode.Script{
 		Source: s.Source, Args: s.Args, ID: s.ID, Limits: h.limitsOf(s.Limits), Store: s.Store,
 		Deterministic: s.Deterministic, Now: s.Now, OnCall: s.OnCall,
+		Owner: s.Owner + " " + s.Session,
 	}, b)
 }
 
@@ -125,12 +130,37 @@ func (b *bridge) start(ctx context.Context) {
 			named = append(named, n)
 		}
 	}
+	if b.script.startWait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.script.startWait)
+		defer cancel()
+	}
 	b.host.hub.Ready(ctx, named, false)
 }
 
 // mentions reports whether the source may name the server.
 func (b *bridge) mentions(server string) bool {
-	return strings.Contains(b.script.Source, server) || strings.Contains(b.script.Source, name.ServerIdentifiers([]string{server})[server])
+	return hasWord(b.script.Source, server) || hasWord(b.script.Source, name.ServerIdentifiers([]string{server})[server])
+}
+
+// hasWord reports whether text has a word that is no part of a longer one. The word is
+// a name, the text a script.
+func hasWord(text, word string) bool {
+	part := func(c byte) bool {
+		return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+	}
+	for at := 0; ; {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		i += at
+		end := i + len(word)
+		if (i == 0 || !part(text[i-1])) && (end == len(text) || !part(text[end])) {
+			return true
+		}
+		at = i + 1
+	}
 }
 
 // Servers implements codemode.Host.

@@ -28,6 +28,9 @@ type Script struct {
 	// ID names the script in the audit trail of its calls, and seeds Math.random.
 	// Default: a random one.
 	ID string
+	// Owner is whose script it is: while several wait for a process, those go first who
+	// have the fewest running.
+	Owner string
 	// Limits of this script; see Limits for the defaults.
 	Limits Limits
 	// Store keeps values between scripts. Nil: store and load reach no further than

@@ -25,7 +25,7 @@ var ErrClosed = errors.New("the host is closing")
 // Runner runs scripts. All methods are safe for concurrent use.
 type Runner struct {
 	command []string
-	slots   chan struct{}
+	turns   *turns
 
 	mu     sync.Mutex
 	keep   bool // one process is kept ready
@@ -47,7 +47,7 @@ type spare struct {
 // calls child.Main with its arguments; without one, this program with ChildArgument.
 // It starts nothing yet.
 func New(command ...string) *Runner {
-	r := &Runner{command: command, slots: make(chan struct{}, processes)}
+	r := &Runner{command: command, turns: newTurns(processes)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
@@ -158,16 +158,13 @@ func (r *Runner) Run(ctx context.Context, s Script, h Host) (Outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	timer := time.NewTimer(queueWait)
-	defer timer.Stop()
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-timer.C:
-		return Outcome{}, ErrBusy
-	case <-ctx.Done():
+	if !r.turns.take(ctx, s.Owner, queueWait) {
+		if ctx.Err() == nil {
+			return Outcome{}, ErrBusy
+		}
 		return refused(KindAborted, "the script was given up before it began"), nil
 	}
+	defer r.turns.give(s.Owner)
 	p, err := r.take(ctx)
 	if err != nil {
 		if ctx.Err() != nil {

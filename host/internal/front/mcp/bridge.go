@@ -70,7 +70,8 @@ func offered(servers []Server) []bridge {
 		}
 		// A credential may see less of a tool than the rules say.
 		for _, t := range s.Tools {
-			search = search || t.Exposure == exposure.Codemode
+			search = search || t.Exposure != exposure.Direct
+			call = call || t.Exposure == exposure.Deferred
 			script = script || t.Exposure == exposure.Codemode
 		}
 	}
