@@ -11,9 +11,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/sdk/mcp"
 )
 
@@ -169,4 +171,67 @@ func TestCodemodeHostileScripts(t *testing.T) {
 	gives(t, good, `return await tools.m.echo({text: "in turn"})`, `"in turn"`)
 	scripts.Wait()
 	gives(t, bad, `return await tools.n.echo({text: "after"})`, `"after"`)
+}
+
+// The list has the tool, and is the same, also while the server that has tools for it
+// is down.
+func TestCodemodeIsListedWhileServersAreDown(t *testing.T) {
+	t.Parallel()
+	for _, o := range eras {
+		opt := options(t, "[servers.a]\ncommand = \"./a\"\n")
+		scripted(t, opt, "a", works(""))
+		list := func() string {
+			t.Helper()
+			h, err := host.Open(t.Context(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			c := faceOf(t, h, o)
+			raw, err := c.Request(patient(t), "tools/list", nil, mcp.RequestOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := c.Server().Instructions
+			if !strings.Contains(in, "scripts with codemode") || !strings.Contains(in, "- a (codemode") {
+				t.Errorf("the instructions are %s", in)
+			}
+			c.Close(context.WithoutCancel(t.Context()))
+			return string(raw)
+		}
+		before := list()
+		if !strings.Contains(before, `"codemode"`) || strings.Contains(before, `"a"`) {
+			t.Errorf("%s", before)
+		}
+		kept(t, filepath.Join(opt.StateDir, "snapshots"))
+		scripted(t, opt, "a", broken)
+		if again := list(); again != before {
+			t.Errorf("it was %s\nand is %s", before, again)
+		}
+	}
+}
+
+// A server that is named like a part of a word is not started for it, and one that
+// does not come up holds a model's script up no longer than its list.
+func TestScriptDoesNotWait(t *testing.T) {
+	t.Parallel()
+	opt := options(t, "[host]\nconnect_wait = \"1s\"\n[servers.re]\ncommand = \"./re\"\n[servers.n]\ncommand = \"${BUILT}/faultserver\"\n")
+	scripted(t, opt, "re", hanging)
+	h, err := host.Open(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	scriptReturns(t, h, `return "rest, are, re2, _re".length`, `19`)
+	for _, s := range h.Servers() {
+		if s.State != "idle" {
+			t.Errorf("%s is %s", s.Name, s.State)
+		}
+	}
+	c := faceOf(t, h, mcp.Options{})
+	begun := time.Now()
+	gives(t, c, `return ["re" in tools, await tools.n.echo({text: "x"})]`, `[true,"x"]`)
+	if took := time.Since(begun); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
 }

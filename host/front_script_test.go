@@ -3,7 +3,6 @@ package host_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/sdk/mcp"
@@ -41,30 +40,5 @@ func TestScriptLimitsAreConfigured(t *testing.T) {
 		if got := len(script(t, c, `return "x".repeat(30000)`, arguments).Get("structuredContent.output.0.text").String()); got < most/2 || got > most+100 {
 			t.Errorf("%s: %d bytes", arguments, got)
 		}
-	}
-}
-
-// A server that is named like a part of a word is not started for it, and one that
-// does not come up holds a model's script up no longer than its list.
-func TestScriptDoesNotWait(t *testing.T) {
-	t.Parallel()
-	opt := options(t, "[host]\nconnect_wait = \"1s\"\n[servers.re]\ncommand = \"./re\"\n[servers.n]\ncommand = \"${BUILT}/faultserver\"\n")
-	scripted(t, opt, "re", hanging)
-	h, err := host.Open(t.Context(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	scriptReturns(t, h, `return "rest, are, re2, _re".length`, `19`)
-	for _, s := range h.Servers() {
-		if s.State != "idle" {
-			t.Errorf("%s is %s", s.Name, s.State)
-		}
-	}
-	c := faceOf(t, h, mcp.Options{})
-	begun := time.Now()
-	gives(t, c, `return ["re" in tools, await tools.n.echo({text: "x"})]`, `[true,"x"]`)
-	if took := time.Since(begun); took > 20*time.Second {
-		t.Errorf("it took %s", took)
 	}
 }
