@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,6 +26,8 @@ type config struct {
 	Tools    []string `json:"tools,omitempty" jsonschema:"single tools to offer; create_repository and push_files when toolsets is left out, too"`
 	Exclude  []string `json:"exclude,omitempty" jsonschema:"tools not to offer, whatever else is said"`
 
+	Root string `json:"root,omitempty" jsonschema:"the directory that push_directory may read, absolute; when left out the one that collet runs in, unless that is / or the home directory"`
+
 	ReadOnly bool     `json:"readonly,omitempty" jsonschema:"offer only tools that change nothing"`
 	Lockdown bool     `json:"lockdown,omitempty" jsonschema:"of public repositories only show what people with push access wrote"`
 	Writable []string `json:"writable,omitempty" jsonschema:"the repositories that may be written to: owner or owner/repo, with * in the repo; @me is the token's own account for create_repository. All when left out"`
@@ -43,6 +46,9 @@ func (c config) check() error {
 	}
 	if why := c.rules().Check(); why != "" {
 		return invalid("/writable", "format", why)
+	}
+	if c.Root != "" && !filepath.IsAbs(c.Root) {
+		return invalid("/root", "format", "root must be an absolute path")
 	}
 	if c.Command == "" && c.URL == "" && c.host() != publicHost && !strings.HasSuffix(c.host(), dataHost) {
 		return invalid("/host", "format", c.host()+" has no hosted MCP server: for GitHub Enterprise Server set command to a github-mcp-server, which then gets this host")
@@ -75,15 +81,52 @@ func (c config) rules() reach.Rules {
 	return reach.Rules{ReadOnly: c.ReadOnly, Writable: c.Writable}
 }
 
-// wanted are the single tools to ask GitHub for.
-func (c config) wanted() []string {
-	if len(c.Tools) > 0 || len(c.Toolsets) > 0 {
+// pushes says whether push_directory is offered.
+func (c config) pushes() bool { return !c.ReadOnly && !slices.Contains(c.Exclude, pushDirectory) }
+
+// single are the single tools to offer.
+func (c config) single() []string {
+	switch {
+	case len(c.Tools) > 0 || len(c.Toolsets) > 0:
 		return c.Tools
-	}
-	if c.ReadOnly {
+	case c.ReadOnly:
 		return []string{"get_file_contents", "search_repositories"}
+	default:
+		return []string{"create_repository", "push_files"}
 	}
-	return []string{"create_repository", "push_files"}
+}
+
+// asked are the single tools to ask GitHub for: those that push_directory is made of
+// are among them.
+func (c config) asked() []string {
+	list := slices.DeleteFunc(slices.Clone(c.single()), func(t string) bool { return t == pushDirectory })
+	if c.pushes() {
+		for _, t := range helpers {
+			if !slices.Contains(list, t) {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
+}
+
+// without are the tools to ask GitHub not to offer.
+func (c config) without() []string {
+	return slices.DeleteFunc(slices.Clone(c.Exclude), func(t string) bool {
+		return t == pushDirectory || c.pushes() && slices.Contains(helpers, t)
+	})
+}
+
+// offers says whether a tool of GitHub's list is passed on: not if it is only there
+// for push_directory.
+func (c config) offers(tool string) bool {
+	if slices.Contains(c.Exclude, tool) {
+		return false
+	}
+	if !c.pushes() || !slices.Contains(helpers, tool) || slices.Contains(c.single(), tool) {
+		return true
+	}
+	return slices.ContainsFunc(c.Toolsets, func(set string) bool { return set == "repos" || set == "default" || set == "all" })
 }
 
 // headers are what the hosted server is told, which then lists nothing else.
@@ -95,8 +138,8 @@ func (c config) headers() http.Header {
 		}
 	}
 	list("X-MCP-Toolsets", c.Toolsets)
-	list("X-MCP-Tools", c.wanted())
-	list("X-MCP-Exclude-Tools", c.Exclude)
+	list("X-MCP-Tools", c.asked())
+	list("X-MCP-Exclude-Tools", c.without())
 	if c.ReadOnly {
 		h.Set("X-MCP-Readonly", "true")
 	}
@@ -119,8 +162,8 @@ func (c config) local(value string) mcp.Command {
 		set("GITHUB_HOST", "https://"+c.host())
 	}
 	set("GITHUB_TOOLSETS", strings.Join(c.Toolsets, ","))
-	set("GITHUB_TOOLS", strings.Join(c.wanted(), ","))
-	set("GITHUB_EXCLUDE_TOOLS", strings.Join(c.Exclude, ","))
+	set("GITHUB_TOOLS", strings.Join(c.asked(), ","))
+	set("GITHUB_EXCLUDE_TOOLS", strings.Join(c.without(), ","))
 	if c.ReadOnly {
 		set("GITHUB_READ_ONLY", "true")
 	}

@@ -68,13 +68,18 @@ func TestHeadersFromConfig(t *testing.T) {
 		want  map[string]string
 		tools string
 	}{
-		"defaults": {config{}, map[string]string{"X-Mcp-Tools": "create_repository,push_files", "X-Mcp-Toolsets": "", "X-Mcp-Readonly": "", "Authorization": "Bearer ghp_fine"}, "create_repository push_files"},
+		"defaults": {config{}, map[string]string{"X-Mcp-Tools": "create_repository,push_files,list_commits", "X-Mcp-Toolsets": "", "X-Mcp-Readonly": "", "Authorization": "Bearer ghp_fine"}, "create_repository push_directory push_files"},
 		"all set": {
 			config{Toolsets: []string{"repos", "context"}, Tools: []string{"issue_write"}, Exclude: []string{"list_commits"}, Lockdown: true, Token: "ghp_config"},
-			map[string]string{"X-Mcp-Toolsets": "repos,context", "X-Mcp-Tools": "issue_write", "X-Mcp-Exclude-Tools": "list_commits", "X-Mcp-Lockdown": "true", "Authorization": "Bearer ghp_config"},
-			"create_repository get_me issue_write push_files",
+			map[string]string{"X-Mcp-Toolsets": "repos,context", "X-Mcp-Tools": "issue_write,push_files,list_commits", "X-Mcp-Exclude-Tools": "", "X-Mcp-Lockdown": "true", "Authorization": "Bearer ghp_config"},
+			"create_repository get_me issue_write push_directory push_files",
 		},
-		"read-only": {config{Toolsets: []string{"all"}, ReadOnly: true}, map[string]string{"X-Mcp-Readonly": "true", "X-Mcp-Tools": ""}, "get_me list_commits"},
+		"push_directory alone": {
+			config{Tools: []string{"push_directory"}, Exclude: []string{"get_me"}},
+			map[string]string{"X-Mcp-Tools": "push_files,list_commits", "X-Mcp-Exclude-Tools": "get_me"}, "push_directory",
+		},
+		"without push_directory": {config{Exclude: []string{"push_directory"}}, map[string]string{"X-Mcp-Tools": "create_repository,push_files", "X-Mcp-Exclude-Tools": ""}, "create_repository push_files"},
+		"read-only":              {config{Toolsets: []string{"all"}, ReadOnly: true}, map[string]string{"X-Mcp-Readonly": "true", "X-Mcp-Tools": ""}, "get_me list_commits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gh := fake(t)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -38,7 +37,7 @@ func shape(cfg config, tokens *token.Source) mcpadapter.Shape {
 	rules := cfg.rules()
 	return mcpadapter.Shape{
 		Edit: func(t adapter.Tool) (adapter.Tool, bool) {
-			if slices.Contains(cfg.Exclude, t.Name) || rules.ReadOnly && !reach.Reads(t.Name) {
+			if !cfg.offers(t.Name) || rules.ReadOnly && !reach.Reads(t.Name) {
 				return t, false
 			}
 			t.Definition = mcpadapter.Without(t.Definition, "icons", "_meta")
@@ -50,12 +49,13 @@ func shape(cfg config, tokens *token.Source) mcpadapter.Shape {
 			return t, true
 		},
 		Admit: func(_ context.Context, call *adapter.Call) error {
-			if slices.Contains(cfg.Exclude, call.Tool) {
-				return failure.New(failure.NotFound, failure.NotSent, "%s is not offered: exclude in the config of this server names it", call.Tool)
+			if !cfg.offers(call.Tool) {
+				return failure.New(failure.NotFound, failure.NotSent, "%s is not offered; see tools, toolsets and exclude in the config of this server", call.Tool)
 			}
 			return rules.Admit(call.Tool, call.Args)
 		},
 		Judge: judge,
+		Own:   own(cfg),
 		Explain: func(f *failure.Failure) {
 			if f.Class == failure.AuthFailure && f.Delivery == failure.Answered {
 				tokens.Refused()

@@ -88,6 +88,8 @@ var allowed = map[string]map[string]string{
 		"sdk/failure":                       "lookup says when to ask again",
 	},
 	"plugins/github": {
+		"plugins/github/internal/push":  "push_directory",
+		"plugins/github/internal/tree":  "what is there to push",
 		"plugins/github/internal/reach": "what it may touch",
 		"plugins/github/internal/token": "each request has a token of its own",
 		"plugins/github/internal/truth": "what the server says in prose",
@@ -97,11 +99,21 @@ var allowed = map[string]map[string]string{
 		"sdk/mcpadapter":                "it serves that, shaped",
 	},
 	"plugins/github/internal/fakegithub": {},
+	"plugins/github/internal/ignore":     {},
+	"plugins/github/internal/push": {
+		"plugins/github/internal/tree": "what it pushes",
+		"sdk/failure":                  "whether a push may have arrived",
+	},
+	"plugins/github/internal/randomtree": {},
 	"plugins/github/internal/reach": {
 		"sdk/failure": "a call it refuses is one",
 	},
 	"plugins/github/internal/token": {
 		"sdk/failure": "no token is a failure that says how to get one",
+	},
+	"plugins/github/internal/tree": {
+		"plugins/github/internal/ignore": "what git would leave out",
+		"sdk/failure":                    "a directory it does not read is refused",
 	},
 	"plugins/github/internal/truth": {
 		"sdk/failure": "prose becomes failures",

@@ -69,6 +69,12 @@ func Of(text string) *failure.Failure {
 	return nil
 }
 
+// NoCommits says whether the answer of list_commits means that the branch does not
+// exist yet.
+func NoCommits(text string) bool {
+	return strings.Contains(text, ": 409 Git Repository is empty") || strings.Contains(text, ": 404 ")
+}
+
 // wait reads "Retry after 1h2m3s."; zero when the text does not say.
 func wait(text string) time.Duration {
 	_, rest, ok := strings.Cut(text, "Retry after ")
