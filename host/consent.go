@@ -5,6 +5,8 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/consent"
 )
 
@@ -22,6 +24,16 @@ const ConsentRevoked = consent.Revoked
 // default of Options. Nothing is read or made yet, and no host has to run.
 func OpenConsents(state string) *ConsentStore {
 	return &consent.Store{Dir: filepath.Join(cmp.Or(state, stateDir()), "consent")}
+}
+
+// asksConsent reports whether a person is asked before calls of the tool.
+func (h *Host) asksConsent(t *catalog.Tool) bool {
+	s := h.hub.Server(t.Server)
+	if s == nil {
+		return false
+	}
+	word, _ := s.Settings().ConsentFor(t.Name, t.AsksConsent)
+	return word == config.ConsentAsk
 }
 
 // consenter has the script's time stand still while a person is asked about a call.

@@ -52,7 +52,7 @@ func (b *bridge) Search(ctx context.Context, query, server string, limit int) (j
 		o.String("name", t.tool.FullName())
 		o.String("description", t.tool.Description)
 		o.String("exposure", string(t.exposure))
-		o.Bool("approval", t.tool.AsksConsent)
+		o.Bool("approval", h.asksConsent(t.tool))
 		found = append(found, o.Bytes())
 	}
 	return rawjson.Array(found), nil

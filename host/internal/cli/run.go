@@ -51,6 +51,9 @@ With --allow it sees and calls only the tools that a PATTERN names (as 'collet t
 list' does); --allow may be given again. With --dry-run only tools that are known to
 be read-only are called; calls of others are printed, and answered with {}.
 
+Where a tool needs a person's consent, the question comes on the terminal; --yes says
+yes to all of them. Without either, that call fails and the script goes on.
+
 Exit codes: 0 completed; 1 it failed; 2 it is no script; 6 its time was over; 7 its
 memory or its output was over the limit; 130 canceled.`,
 		Example: `  collet run report.ts

@@ -223,8 +223,11 @@ func (s *Store) append(root *os.Root, r *Record) (err error) {
 			line = append([]byte{'\n'}, line...)
 		}
 	}
-	if info.Size()+int64(len(line)) > s.max() {
-		return s.rewrite(root, r)
+	if size := info.Size() + int64(len(line)); size > s.max() {
+		// On Windows a file that somebody reads cannot be replaced; the next time will do.
+		if err := s.rewrite(root, r); err == nil || size > 2*s.max() {
+			return err
+		}
 	}
 	if _, err := file.Write(line); err != nil {
 		return err
@@ -289,7 +292,10 @@ func (s *Store) rewrite(root *os.Root, r *Record) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return errors.Join(err, root.Remove(newName))
 	}
-	return root.Rename(newName, fileName)
+	if err := root.Rename(newName, fileName); err != nil {
+		return errors.Join(err, root.Remove(newName))
+	}
+	return nil
 }
 
 func encode(r *Record) ([]byte, error) {

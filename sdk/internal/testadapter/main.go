@@ -41,6 +41,7 @@
 //	noshutdown       stays after Shutdown
 //	slowclose=DURATION   takes that long to leave after Shutdown
 //	configurehang    Configure never returns
+//	asks=TOOL        that tool asks for consent
 //	watchsilent      Watch never sends
 //	unhealthy        the health service says NOT_SERVING
 //	sickens          the same, from the second answer on

@@ -133,9 +133,10 @@ func (s *served) Watch(_ *adapterpb.WatchRequest, stream grpc.ServerStreamingSer
 
 func (s *served) ListTools(context.Context, *adapterpb.ListToolsRequest) (*adapterpb.ListToolsResponse, error) {
 	reply := &adapterpb.ListToolsResponse{Revision: "1"}
+	guarded, _ := s.modes.get("asks")
 	for name := range tools {
 		definition, _ := json.Marshal(map[string]any{"name": name, "inputSchema": map[string]any{"type": "object"}})
-		reply.Tools = append(reply.Tools, &adapterpb.Tool{Name: name, Definition: definition})
+		reply.Tools = append(reply.Tools, &adapterpb.Tool{Name: name, Definition: definition, AsksConsent: name == guarded})
 	}
 	slices.SortFunc(reply.Tools, func(a, b *adapterpb.Tool) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return reply, nil

@@ -165,6 +165,32 @@ func TestSpinnerIsSilentWhereNobodyLooks(t *testing.T) {
 	}
 }
 
+func TestSpinnerPauses(t *testing.T) {
+	(*Spinner)(nil).Pause()()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		s := &Streams{Err: &out, ErrTerminal: true}
+		p := s.Spin("x")
+		time.Sleep(3 * time.Second)
+		one, other := p.Pause(), p.Pause()
+		if !strings.HasSuffix(out.String(), "\r\x1b[K") {
+			t.Errorf("it left %q", out.String())
+		}
+		out.Reset()
+		one()
+		time.Sleep(3 * time.Second)
+		if out.Len() > 0 {
+			t.Errorf("it wrote %q", out.String())
+		}
+		other()
+		time.Sleep(3 * time.Second)
+		if !strings.Contains(out.String(), "x 8s") {
+			t.Errorf("it went on with %q", out.String())
+		}
+		p.Stop()
+	})
+}
+
 func TestSpinner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
