@@ -210,3 +210,17 @@ args = ["${NPM}/@modelcontextprotocol/server-filesystem/dist/index.js", "${FILES
 		t.Errorf("%d calls", len(out.Calls))
 	}
 }
+
+// A result that no script takes is not received, and the calls around it go on.
+func TestScriptResultTooLarge(t *testing.T) {
+	h := open(t, scriptServers)
+	scriptReturns(t, h, `
+		const all = await Promise.allSettled([17, 17, 1].map((mib) => tools.fault.c_big({size: mib * 2 ** 20})));
+		return [all.map((r) => r.reason ? [r.reason.code, r.reason.details.class, r.reason.details.delivery, r.reason.retryable] : r.value.length >= 2 ** 20), await tools.fault.echo({text: "x"})]`,
+		`[[["result_too_large","over-budget","answered",false],["result_too_large","over-budget","answered",false],true],"x"]`)
+	// Others take it.
+	res, err := h.Call(patient(t), host.Request{Tool: "fault/c_big", Arguments: json.RawMessage(`{"size":17825792}`)})
+	if err != nil || len(res.JSON) < 17<<20 {
+		t.Errorf("%v", err)
+	}
+}

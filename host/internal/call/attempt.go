@@ -74,7 +74,7 @@ func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left 
 	fail := use(ctx, w.server, limits, left, func(dl *deadline) (err error) {
 		answer, err = w.server.Do(dl.ctx, &server.Request{
 			Tool: w.tool, Arguments: w.req.Arguments, ID: w.event.ID, Meta: meta,
-			InputResponses: w.req.InputResponses, RequestState: w.req.RequestState,
+			InputResponses: w.req.InputResponses, RequestState: w.req.RequestState, MaxResult: w.req.MaxResult,
 			OnProgress: dl.reporting(w.req.OnProgress), OnLog: w.req.OnLog, Ask: dl.asking(w.req.Ask),
 		})
 		return err

@@ -32,6 +32,9 @@ type Request struct {
 	OnProgress func(Progress)  // called in order while the call runs
 	Parent     string          // the ID of the call that this one is a part of, as its Event has it; empty: of none
 	Session    string          // the client's MCP session, for traces; empty: there is none
+	// MaxResult is the most bytes that the caller takes. A larger result is not
+	// received: it is an over-budget failure, answered. 0: whatever the contract carries.
+	MaxResult int
 	// OnLog takes the log records that belong to this call, in order. Level is one
 	// of MCP's: debug, info, warning, error. Nil: they are logged as the host's own.
 	OnLog Logger

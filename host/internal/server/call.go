@@ -6,6 +6,10 @@ import (
 	"errors"
 	"io"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/collet-dev/collet/host/internal/catalog"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -34,6 +38,7 @@ type Request struct {
 	Meta           []byte // an MCP _meta object, or nil
 	InputResponses []byte
 	RequestState   string
+	MaxResult      int // bytes; 0 is whatever the contract carries
 	OnProgress     func(done, total float64, message string)
 	OnLog          func(level, logger string, data json.RawMessage)
 	Ask            Asker
@@ -55,7 +60,7 @@ func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 	stream, err := r.client.CallTool(ctx, &adapterpb.CallToolRequest{
 		Tool: req.Tool.Name, Arguments: req.Arguments, CallId: req.ID, Meta: req.Meta,
 		InputResponses: req.InputResponses, RequestState: req.RequestState,
-	})
+	}, receive(req.MaxResult)...)
 	if err != nil {
 		return nil, r.fail(ctx, err, true)
 	}
@@ -63,6 +68,9 @@ func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 		ev, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return nil, withoutResult()
+		}
+		if err != nil && req.MaxResult > 0 && status.Code(err) == codes.ResourceExhausted && failure.FromStatus(err) == nil {
+			return nil, overMax(req.MaxResult)
 		}
 		if err != nil {
 			return nil, r.fail(ctx, err, true)
@@ -102,6 +110,22 @@ func (s *Server) useRun() (*run, *Failure) {
 	r.calls++
 	s.mu.Unlock()
 	return r, nil
+}
+
+// envelope is more than a message has around its result.
+const envelope = 64 << 10
+
+// receive has gRPC refuse a message by its length, before it takes memory.
+func receive(maxResult int) []grpc.CallOption {
+	if maxResult <= 0 {
+		return nil
+	}
+	return []grpc.CallOption{grpc.MaxCallRecvMsgSize(maxResult + envelope)}
+}
+
+// overMax is a result that the caller does not take; the tool has run.
+func overMax(maxResult int) *Failure {
+	return &Failure{Failure: *failure.New(failure.OverBudget, failure.Answered, "the result is over the limit of %d bytes; the call itself succeeded", maxResult)}
 }
 
 func withoutResult() *Failure {
