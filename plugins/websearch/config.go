@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -14,15 +15,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/collet-dev/collet/plugins/websearch/internal/chain"
 	"github.com/collet-dev/collet/plugins/websearch/internal/guard"
 	"github.com/collet-dev/collet/plugins/websearch/internal/provider"
 	"github.com/collet-dev/collet/sdk/adapter"
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/mcp"
 )
 
 type config struct {
-	Providers []string `json:"providers,omitempty" jsonschema:"which of the configured providers are asked, in this order; default: all, in the order searxng, brave, tavily, exa, serper, tavily-keyless"`
+	Providers []string `json:"providers,omitempty" jsonschema:"which of the configured providers are asked, in this order; default: all, in the order searxng, brave, tavily, exa, serper, mcp:NAME by name, tavily-keyless, mcp:parallel, mcp:exa"`
 	Keyless   bool     `json:"keyless,omitempty" jsonschema:"also ask services that want no key: they are rate-limited, and queries go to them without any contract"`
 
 	SearXNG instance `json:"searxng,omitzero" jsonschema:"an instance of SearXNG, which has to answer in JSON"`
@@ -30,6 +31,8 @@ type config struct {
 	Tavily  service  `json:"tavily,omitzero" jsonschema:"Tavily; key defaults to TAVILY_API_KEY"`
 	Exa     service  `json:"exa,omitzero" jsonschema:"Exa; key defaults to EXA_API_KEY"`
 	Serper  service  `json:"serper,omitzero" jsonschema:"Serper; key defaults to SERPER_API_KEY"`
+
+	MCP map[string]remote `json:"mcp,omitempty" jsonschema:"search servers over MCP, by name: mcp:NAME is the provider"`
 
 	FetchNetworks []string `json:"fetch_networks,omitempty" jsonschema:"networks that fetch may reach although they are not public, as 10.1.0.0/16"`
 }
@@ -43,12 +46,18 @@ type service struct {
 	URL string `json:"url,omitempty" jsonschema:"where the service is reached, when not at its own address"`
 }
 
+type remote struct {
+	URL     string            `json:"url" jsonschema:"the endpoint of the server"`
+	Headers map[string]string `json:"headers,omitempty" jsonschema:"sent with every request to url" collet:"secret"`
+	Tool    string            `json:"tool,omitempty" jsonschema:"the tool to search with; default: the first that has search in its name and takes one query"`
+}
+
 // providerTimeout bounds one request to a provider: the next one should have its
 // turn before the call's 30 s are over.
 const providerTimeout = 10 * time.Second
 
 func open(_ context.Context, env *adapter.Env, cfg config) (adapter.Server, error) {
-	providers, err := cfg.chain()
+	providers, err := cfg.chain(mcp.ClientInfo{Name: "collet", Version: env.HostVersion})
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +65,11 @@ func open(_ context.Context, env *adapter.Env, cfg config) (adapter.Server, erro
 	if err != nil {
 		return nil, err
 	}
-	return newServer(chain.New(providers, env.Log), guard.New(networks).Client()), nil
+	return newServer(providers, env.Log, guard.New(networks).Client()), nil
 }
 
 // chain returns the providers in the order in which they are asked.
-func (c config) chain() ([]provider.Provider, error) {
+func (c config) chain(me mcp.ClientInfo) ([]provider.Provider, error) {
 	client := &http.Client{
 		Timeout: providerTimeout,
 		// A key must not follow a redirect to somewhere else.
@@ -85,8 +94,27 @@ func (c config) chain() ([]provider.Provider, error) {
 	add("tavily", c.Tavily, "TAVILY_API_KEY", provider.TavilyURL, provider.Tavily)
 	add("exa", c.Exa, "EXA_API_KEY", provider.ExaURL, provider.Exa)
 	add("serper", c.Serper, "SERPER_API_KEY", provider.SerperURL, provider.Serper)
+	over := func(name string, r remote) {
+		at := mcp.Endpoint{URL: r.URL, Header: http.Header{}}
+		for header, value := range r.Headers {
+			at.Header.Set(header, value)
+		}
+		if err := at.Check(); err != nil {
+			problem = errors.Join(problem, invalid("/mcp/"+name, "format", failure.Classify(err).Message))
+		}
+		all = append(all, provider.MCP(provider.Remote{Name: name, At: at, Tool: r.Tool, Client: me, Timeout: providerTimeout}))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
+		over(name, c.MCP[name])
+	}
 	if c.Keyless {
 		all = append(all, provider.Tavily(client, strings.TrimRight(cmp.Or(c.Tavily.URL, provider.TavilyURL), "/"), ""))
+		// An entry of the same name is that server, at its own place in the order.
+		for _, k := range []struct{ name, url string }{{"parallel", provider.ParallelURL}, {"exa", provider.ExaMCPURL}} {
+			if _, own := c.MCP[k.name]; !own {
+				over(k.name, remote{URL: k.url})
+			}
+		}
 	}
 	if problem != nil {
 		return nil, problem
@@ -120,10 +148,10 @@ func needs(name string) string {
 		return "set searxng.url or SEARXNG_URL"
 	case "brave", "tavily", "exa", "serper":
 		return "set " + name + ".key or " + strings.ToUpper(name) + "_API_KEY"
-	case "tavily-keyless":
+	case "tavily-keyless", "mcp:parallel", "mcp:exa":
 		return "set keyless = true"
 	}
-	return "there are searxng, brave, tavily, exa, serper and tavily-keyless"
+	return "there are searxng, brave, tavily, exa, serper, tavily-keyless and mcp:NAME"
 }
 
 func (c config) networks() ([]netip.Prefix, error) {

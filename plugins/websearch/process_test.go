@@ -149,7 +149,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("definition %s", d.Raw)
 		}
 	}
-	if got := strings.Join(names, " "); got != "fetch search" {
+	if got := strings.Join(names, " "); got != "fetch research_company search" {
 		t.Errorf("tools %s", got)
 	}
 }
@@ -224,6 +224,7 @@ func TestBadConfig(t *testing.T) {
 		{`{"providers":["brave"]}`, "/providers/0"},
 		{`{"keyless":true,"providers":["tavily-keyless","tavily-keyless"]}`, "/providers/1"},
 		{`{"fetch_networks":["10.0.0.1"]}`, "/fetch_networks/0"},
+		{`{"mcp":{"team":{"url":"stdio"}}}`, "/mcp/team"},
 		{`{"bing":{"key":"k"}}`, "/bing"},
 	} {
 		f := failure.FromStatus(configure(t, p, c.config))
@@ -269,6 +270,30 @@ func TestSecretsAreMarked(t *testing.T) {
 	for _, name := range []string{"brave", "tavily", "exa", "serper"} {
 		if !gjson.GetBytes(d.ConfigSchema, "properties."+name+".properties.key.x-collet-secret").Bool() {
 			t.Errorf("the key of %s is not marked as a secret", name)
+		}
+	}
+}
+
+func TestMCPProviderAndTheOrder(t *testing.T) {
+	brave, team := fakesearch.Start(t, "brave"), fakesearch.StartMCP(t, fakesearch.ExaTool, fakesearch.ExaAnswer)
+	config := fmt.Sprintf(`{"providers":["mcp:team","brave"],"brave":{"url":%q,"key":%q},"mcp":{"team":{"url":%q}}}`, brave.URL, fakesearch.Key, team.URL)
+	r := mustCall(t, serve(t, config), "search", `{"query":"collet","max_results":1}`).Get("structuredContent")
+	if r.Get("provider").String() != "mcp:team" || r.Get("results.#").Int() != 1 || !r.Get("truncated").Bool() || len(brave.Seen()) != 0 {
+		t.Errorf("result %s", r.Raw)
+	}
+}
+
+// TestKeylessOnlyWhenAskedFor looks at who would be asked, and asks nobody.
+func TestKeylessOnlyWhenAskedFor(t *testing.T) {
+	for config, want := range map[string]string{
+		`{"brave":{"key":"k"}}`:                                        `configured: brave`,
+		`{"brave":{"key":"k"},"keyless":true}`:                         `configured: brave, tavily-keyless, mcp:parallel, mcp:exa`,
+		`{"keyless":true,"mcp":{"exa":{"url":"http://127.0.0.1:1/"}}}`: `configured: mcp:exa, tavily-keyless, mcp:parallel`,
+	} {
+		_, f := call(t, serve(t, config), "search", `{"query":"x","provider":"nobody"}`)
+		wantFailure(t, f, failure.InvalidArguments, want)
+		if !strings.HasSuffix(f.Error(), want) {
+			t.Errorf("%s: %v, want ...%s", config, f, want)
 		}
 	}
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -32,17 +35,20 @@ const (
 
 // server has the tools. What they return was written by strangers, and says so.
 type server struct {
-	tools adapter.Tools
-	chain *chain.Chain
-	pages *http.Client
+	tools     adapter.Tools
+	providers []provider.Provider
+	chain     *chain.Chain
+	pages     *http.Client
 }
 
-func newServer(c *chain.Chain, pages *http.Client) *server {
-	s := &server{chain: c, pages: pages}
+func newServer(providers []provider.Provider, log *slog.Logger, pages *http.Client) *server {
+	s := &server{providers: providers, chain: chain.New(providers, log), pages: pages}
 	adapter.Add(&s.tools, "search", "Search the web. Titles and snippets are plain text; use fetch to read a page.", s.search,
 		adapter.ReadOnly(), adapter.Title("Search the web"), adapter.Schema(searchBounds))
 	adapter.Add(&s.tools, "fetch", "Read one page of the public web: HTML as Markdown without navigation, other text as it is.", s.fetch,
 		adapter.ReadOnly(), adapter.Title("Read a web page"), adapter.Schema(fetchBounds))
+	adapter.Add(&s.tools, "research_company", "Search the web for a company: what it is, its news of the last month, competitors, and trends of its industry.", s.research,
+		adapter.ReadOnly(), adapter.Title("Research a company"), adapter.Schema(researchBounds))
 	return s
 }
 
@@ -56,6 +62,18 @@ func (s *server) Call(ctx context.Context, call *adapter.Call) (*adapter.Result,
 		r.JSON = mcpadapter.Untrusted(r.JSON)
 	}
 	return r, err
+}
+
+// Close implements io.Closer: it says goodbye to the MCP servers, all at once.
+func (s *server) Close() error {
+	var work sync.WaitGroup
+	for _, p := range s.providers {
+		if c, ok := p.(io.Closer); ok {
+			work.Go(func() { _ = c.Close() }) // nobody is left to tell
+		}
+	}
+	work.Wait()
+	return nil
 }
 
 type searchArgs struct {

@@ -135,6 +135,7 @@ var allowed = map[string]map[string]string{
 		"plugins/websearch/internal/provider": "it opens the services of its config",
 		"sdk/adapter":                         "it is a plugin",
 		"sdk/failure":                         "what it cannot do has a class",
+		"sdk/mcp":                             "it says who it is to MCP servers, and where they are",
 		"sdk/mcpadapter":                      "results say that strangers wrote them",
 	},
 	"plugins/websearch/internal/chain": {
@@ -152,6 +153,7 @@ var allowed = map[string]map[string]string{
 	"plugins/websearch/internal/plaintext": {},
 	"plugins/websearch/internal/provider": {
 		"sdk/failure": "what a service says instead of an answer",
+		"sdk/mcp":     "some search servers speak MCP",
 	},
 
 	"host": {

@@ -65,7 +65,7 @@ func (t *tavily) Search(ctx context.Context, q Query) (Answer, error) {
 		return Answer{}, e
 	}
 	// The envelope of the keyless limit also comes as a success.
-	if e := t.limit(http.StatusOK, raw); e != nil {
+	if e := keylessLimit(t.exchange, http.StatusOK, raw); e != nil {
 		return Answer{}, e
 	}
 	for _, r := range gjson.GetBytes(raw, "results").Array() {
@@ -88,7 +88,7 @@ const (
 )
 
 func (t *tavily) errorOf(status int, h http.Header, body []byte) *Error {
-	if e := t.limit(status, body); e != nil {
+	if e := keylessLimit(t.exchange, status, body); e != nil {
 		return e
 	}
 	switch status {
@@ -102,16 +102,15 @@ func (t *tavily) errorOf(status int, h http.Header, body []byte) *Error {
 	return nil
 }
 
-// limit reads the envelope of the keyless limit: an error with a code and what to
-// do next.
-func (t *tavily) limit(status int, body []byte) *Error {
+// keylessLimit reads the envelope of the keyless limit: an error with a code and
+// what to do next. It is nil for anything else.
+func keylessLimit(x exchange, status int, body []byte) *Error {
 	e := gjson.GetBytes(body, "error")
-	if e.Get("code").Type != gjson.String || !e.Get("next_actions").IsArray() {
+	if !gjson.ValidBytes(body) || e.Get("code").Type != gjson.String || !e.Get("next_actions").IsArray() {
 		return nil
 	}
-	reset := seconds(e.Get("retry_after_seconds").Num)
-	if reset > 0 {
-		return t.busy(status, reset, e.Get("message").String())
+	if reset := seconds(e.Get("retry_after_seconds").Num); reset > 0 {
+		return x.busy(status, reset, e.Get("message").String())
 	}
-	return t.quota(status, 0, e.Get("message").String())
+	return x.quota(status, 0, e.Get("message").String())
 }
