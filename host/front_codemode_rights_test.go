@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -104,5 +105,53 @@ func TestCodemodeIsListed(t *testing.T) {
 				t.Errorf("called: %v", err)
 			}
 		})
+	}
+}
+
+// A call of a script that needs consent is asked about like any other, with the client
+// that runs the script; a no is that call's alone.
+func TestCodemodeConsent(t *testing.T) {
+	t.Parallel()
+	url := guarded(t, open(t, "[servers.n]\ncommand = \"${BUILT}/faultserver\"\nconsent = \"ask\"\n[servers.m]\ncommand = \"${BUILT}/faultserver\"\n"))
+	code := codemodeArguments(`
+		const said = [];
+		for (const text of ["first", "second"]) said.push(await tools.n.echo({text}).catch((e) => e.code));
+		return [said, await tools.m.echo({text: "unasked"})]`)
+	const want = `[["first","denied"],"unasked"]`
+	answer := func(question string) string {
+		if strings.Contains(question, `A script wants to call the tool echo of the server n with the arguments`) && strings.Contains(question, "first") {
+			return `{"action":"accept","content":{}}`
+		}
+		return `{"action":"decline"}`
+	}
+	for era, opt := range eras {
+		opt.Capabilities = json.RawMessage(`{"elicitation":{}}`)
+		opt.OnRequest = func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(answer(gjson.GetBytes(params, "message").String())), nil
+		}
+		c, err := mcp.Dial(patient(t), mcp.Endpoint{URL: url}, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(context.WithoutCancel(t.Context()))
+		raw, err := c.CallTool(patient(t), "codemode", code, mcp.RequestOptions{})
+		for err == nil && gjson.GetBytes(raw, "resultType").String() == "input_required" {
+			r := gjson.ParseBytes(raw)
+			question := firstKey(r.Get("inputRequests"))
+			raw, err = c.Request(patient(t), "tools/call", json.RawMessage(`{"name":"codemode","arguments":`+string(code)+
+				`,"inputResponses":{"`+question+`":`+answer(r.Get("inputRequests."+question+".params.message").String())+`},"requestState":"`+r.Get("requestState").String()+`"}`), mcp.RequestOptions{})
+		}
+		if got := gjson.GetBytes(raw, "structuredContent.value").Raw; err != nil || got != want {
+			t.Errorf("%s: %s %v", era, raw, err)
+		}
+	}
+	// Who cannot be asked gets the other calls' results all the same.
+	for _, opt := range eras {
+		c, err := mcp.Dial(patient(t), mcp.Endpoint{URL: url}, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(context.WithoutCancel(t.Context()))
+		gives(t, c, `return [await tools.n.echo({text: "x"}).catch((e) => e.code), await tools.m.echo({text: "y"})]`, `["denied","y"]`)
 	}
 }
