@@ -86,7 +86,7 @@ memory or its output was over the limit; 130 canceled.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.JSON, "json", false, `print {"status","value","output","console","error","calls",...}`)
-	flags.DurationVar(&opts.Timeout, "timeout", 0, "limit of the whole script, at most 10m (default: 2m)")
+	flags.DurationVar(&opts.Timeout, "timeout", 0, "limit of the whole script, at most 10m (default: timeout of [host.codemode], 2m)")
 	flags.StringArrayVar(&opts.Allow, "allow", nil, "let the script see and call only tools that `PATTERN` names")
 	flags.BoolVar(&opts.DryRun, "dry-run", false, "do not call tools that may change something, print the calls")
 	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
