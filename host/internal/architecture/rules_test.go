@@ -53,6 +53,18 @@ var allowed = map[string]map[string]string{
 		"sdk/mcp":     "it is what the conformance suite tests",
 	},
 
+	"plugins/azure": {
+		"plugins/azure/internal/learn": "what it serves",
+		"sdk/adapter":                  "it is a plugin",
+		"sdk/failure":                  "a config it cannot serve is a failure with a problem",
+	},
+	"plugins/azure/internal/fakelearn": {},
+	"plugins/azure/internal/learn": {
+		"sdk/adapter":    "tools are made of functions",
+		"sdk/failure":    "what Learn refuses decides on the answer",
+		"sdk/mcp":        "Learn is an MCP server",
+		"sdk/mcpadapter": "it serves Learn's tools",
+	},
 	"plugins/context7": {
 		"plugins/context7/internal/api":   "where its answers come from",
 		"plugins/context7/internal/cache": "answers are kept",
