@@ -217,3 +217,36 @@ func consenting(t *testing.T, c *mcp.Client, way, answer string, asked *atomic.I
 	t.Error("asked again and again")
 	return ""
 }
+
+// A modern client that has agreed to a call is not asked again when the server of that
+// call has a question of its own.
+func TestFrontAsksOnceBehindAServersQuestion(t *testing.T) {
+	t.Parallel()
+	c := face(t, "[servers.n]\ncommand = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"modern-only\"]\nexposure = \"direct\"\nconsent = \"ask\"\n",
+		mcp.Options{Capabilities: json.RawMessage(`{"elicitation":{}}`)})
+	if _, err := c.ListTools(patient(t)); err != nil { // until it has started
+		t.Fatal(err)
+	}
+	more, asked := "", ""
+	for range 5 {
+		raw, err := c.Request(patient(t), "tools/call", json.RawMessage(`{"name":"n__c_input_required","arguments":{}`+more+`}`), mcp.RequestOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := gjson.ParseBytes(raw)
+		if r.Get("resultType").String() != "input_required" {
+			if want := "ours server's "; asked != want || !strings.Contains(string(raw), "state s-1, responses ") {
+				t.Errorf("asked %q, want %q; %s", asked, want, raw)
+			}
+			return
+		}
+		key := firstKey(r.Get("inputRequests"))
+		if strings.Contains(r.Get("inputRequests."+key+".params.message").String(), "the tool c_input_required") {
+			asked += "ours "
+		} else {
+			asked += "server's "
+		}
+		more = `,"inputResponses":{"` + key + `":{"action":"accept"}},"requestState":` + r.Get("requestState").Raw
+	}
+	t.Errorf("asked %s", asked)
+}

@@ -44,7 +44,7 @@ func elicit(ask Asker) Consenter {
 }
 
 var consentForm = []byte(`{"type":"object","properties":{"always":{"type":"boolean","title":"Do not ask again for this tool",` +
-	`"description":"Holds until the tool or its server changes, or until 'collet consent revoke'","default":false}}}`)
+	`"description":"Whoever calls it with this credential, until the tool or its server changes, or until 'collet consent revoke'","default":false}}}`)
 
 func (q *Question) message() string {
 	wants := "A model wants"

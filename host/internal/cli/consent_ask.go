@@ -61,5 +61,5 @@ func consentQuestion(q *host.ConsentQuestion) string {
 	if q.Adapter {
 		why = " (the adapter asks for consent once in a session)"
 	}
-	return fmt.Sprintf("%s calls %s/%s%s with\n  %s\nMay it? [y]es, [N]o, [a]lways: ", who, visible(q.Server), visible(q.Tool), why, q.Shown())
+	return fmt.Sprintf("%s calls %s/%s%s with\n  %s\nMay it? [y]es, [N]o, [a]lways (also for scripts and models): ", who, visible(q.Server), visible(q.Tool), why, q.Shown())
 }
