@@ -162,3 +162,50 @@ func TestServeIsStopped(t *testing.T) {
 		}
 	}
 }
+
+// What is being answered when collet is stopped comes to its end, over stdio too.
+func TestServeStdioFinishesWhatItAnswers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "mcp.toml")
+	text := "[servers.n]\ncommand = \"" + filepath.Join(built, "faultserver") + "\"\nexposure = \"direct\"\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(patient(t), colletProgram(t), "--config", config, "serve")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"n__t_progress","arguments":{"ms":300,"step":50},"_meta":{"progressToken":"p"}}}`,
+	} {
+		if _, err := in.Write([]byte(line + "\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stopped, answered := false, false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.Contains(lines.Text(), "notifications/progress") && !stopped {
+			stopped = true
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Error(err)
+			}
+		}
+		answered = answered || strings.Contains(lines.Text(), `"id":2,"result"`)
+	}
+	if err := cmd.Wait(); err != nil || !stopped || !answered {
+		t.Errorf("%v, stopped %v, answered %v", err, stopped, answered)
+	}
+}

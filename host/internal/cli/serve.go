@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,10 +100,13 @@ func serveRun(ctx context.Context, opts *serveOptions) error {
 		return serveHTTP(ctx, opts, h)
 	}
 	front := h.Front()
-	defer closeFace(ctx, front)
+	end := sync.OnceFunc(func() { closeFace(ctx, front) })
+	defer end()
+	defer context.AfterFunc(ctx, end)()
 	in, done := opts.Streams.Waiting()
 	defer done()
-	if err := front.ServeStdio(ctx, in, opts.Streams.Out); ctx.Err() == nil {
+	// Not ctx, which would cancel what is being answered: end lets it finish.
+	if err := front.ServeStdio(context.WithoutCancel(ctx), in, opts.Streams.Out); ctx.Err() == nil {
 		return err
 	}
 	return nil // to be stopped is how serving ends
