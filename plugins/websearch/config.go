@@ -61,6 +61,9 @@ func open(_ context.Context, env *adapter.Env, cfg config) (adapter.Server, erro
 	if err != nil {
 		return nil, err
 	}
+	if len(providers) == 0 {
+		env.Log.Warn(nothingConfigured)
+	}
 	networks, err := cfg.networks()
 	if err != nil {
 		return nil, err

@@ -250,6 +250,13 @@ func TestFetchThroughThePlugin(t *testing.T) {
 	if !strings.Contains(text, "Some **text**.") || strings.Contains(text, "evil") || !r.Get(`_meta.collet\.dev/untrusted`).Bool() {
 		t.Errorf("result %s", r.Raw)
 	}
+	if got := r.Get("content.0.text").String(); !strings.HasPrefix(got, "# ") || !strings.HasSuffix(got, text) {
+		t.Errorf("text %q", got)
+	}
+	r = mustCall(t, p, "fetch", `{"url":"`+s.URL+`/","max_chars":4}`)
+	if got := r.Get("content.0.text").String(); !strings.HasSuffix(got, "up to 200000.]") || !r.Get("structuredContent.truncated").Bool() {
+		t.Errorf("result %s", r.Raw)
+	}
 	r = mustCall(t, p, "fetch", `{"url":"`+s.URL+`/missing"}`)
 	if !r.Get("isError").Bool() || !strings.Contains(r.Raw, "404 Not Found") {
 		t.Errorf("result %s", r.Raw)

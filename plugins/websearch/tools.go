@@ -46,7 +46,7 @@ func newServer(providers []provider.Provider, log *slog.Logger, pages *http.Clie
 	adapter.Add(&s.tools, "search", "Search the web. Titles and snippets are plain text; use fetch to read a page.", s.search,
 		adapter.ReadOnly(), adapter.Title("Search the web"), adapter.Schema(searchBounds))
 	adapter.Add(&s.tools, "fetch", "Read one page of the public web: HTML as Markdown without navigation, other text as it is.", s.fetch,
-		adapter.ReadOnly(), adapter.Title("Read a web page"), adapter.Schema(fetchBounds))
+		adapter.ReadOnly(), adapter.Title("Read a web page"), adapter.Schema(fetchBounds), adapter.Output[page.Page]())
 	adapter.Add(&s.tools, "research_company", "Search the web for a company: what it is, its news of the last month, competitors, and trends of its industry.", s.research,
 		adapter.ReadOnly(), adapter.Title("Research a company"), adapter.Schema(researchBounds))
 	return s
@@ -168,6 +168,18 @@ func fetchBounds(s *jsonschema.Schema) {
 	s.Properties["max_chars"].Minimum, s.Properties["max_chars"].Maximum = new(1.0), new(float64(maxChars))
 }
 
-func (s *server) fetch(ctx context.Context, _ *adapter.Call, in fetchArgs) (*page.Page, error) {
-	return page.Fetch(ctx, s.pages, in.URL, min(cmp.Or(max(in.MaxChars, 0), defaultChars), maxChars))
+// fetch gives models the text as it is: inside JSON every line break costs twice.
+func (s *server) fetch(ctx context.Context, _ *adapter.Call, in fetchArgs) (*adapter.Result, error) {
+	p, err := page.Fetch(ctx, s.pages, in.URL, min(cmp.Or(max(in.MaxChars, 0), defaultChars), maxChars))
+	if err != nil {
+		return nil, err
+	}
+	text := p.Text
+	if p.Title != "" && !strings.HasPrefix(text, "# ") {
+		text = "# " + p.Title + "\n\n" + text
+	}
+	if p.Truncated {
+		text += "\n\n[The page goes on: max_chars is up to " + strconv.Itoa(maxChars) + ".]"
+	}
+	return adapter.Untrusted(text, p)
 }

@@ -169,6 +169,13 @@ func TestBounds(t *testing.T) {
 	if p, err = Fetch(t.Context(), loopback(), deep, 100); err == nil && !strings.Contains(p.Text, "top") {
 		t.Errorf("page %+v", p)
 	}
+	quotes := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<p>top" + strings.Repeat("<blockquote>x", 100) + strings.Repeat("<p>y", 1000)))
+	})
+	if p, err = Fetch(t.Context(), loopback(), quotes, 1_000_000); err != nil || !strings.Contains(p.Text, "top") || strings.Contains(p.Text, strings.Repeat("> ", maxQuotes+1)) {
+		t.Errorf("error %v, page %.200s", err, p.Text)
+	}
 	if _, err = Fetch(t.Context(), loopback(), "http://example.org/"+strings.Repeat("x", maxURL), 10); failure.Classify(err).Class != failure.InvalidArguments {
 		t.Errorf("error %v", err)
 	}

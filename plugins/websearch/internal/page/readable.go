@@ -20,6 +20,9 @@ const (
 	// again, is let loose on; pages have a few thousand, some dozens deep.
 	maxElements = 30_000
 	maxDepth    = 200
+	// maxQuotes bounds quotes and lists in each other: Markdown repeats a mark of each
+	// before every line.
+	maxQuotes = 16
 	// maxMeta bounds a title and its like, in bytes.
 	maxMeta = 300
 )
@@ -67,19 +70,23 @@ var unseen = map[atom.Atom]bool{
 func prune(doc *html.Node) int {
 	count := 0
 	type item struct {
-		n     *html.Node
-		depth int
+		n             *html.Node
+		depth, quotes int
 	}
-	for todo := []item{{doc, 0}}; len(todo) > 0; {
+	for todo := []item{{doc, 0, 0}}; len(todo) > 0; {
 		it := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		for c := it.n.FirstChild; c != nil; {
 			next := c.NextSibling
-			if it.depth >= maxDepth || c.Type == html.CommentNode || c.Type == html.ElementNode && unwanted(c) {
+			quotes := it.quotes
+			if c.DataAtom == atom.Blockquote || c.DataAtom == atom.Ul || c.DataAtom == atom.Ol {
+				quotes++
+			}
+			if it.depth >= maxDepth || quotes > maxQuotes || c.Type == html.CommentNode || c.Type == html.ElementNode && unwanted(c) {
 				it.n.RemoveChild(c)
 			} else if c.Type == html.ElementNode {
 				count++
-				todo = append(todo, item{c, it.depth + 1})
+				todo = append(todo, item{c, it.depth + 1, quotes})
 			}
 			c = next
 		}
