@@ -150,7 +150,8 @@ func (c *Client) Snippets(ctx context.Context, query, id string) (library.Docs, 
 		if err := decode("a request for documentation", body, &doc); err != nil {
 			return err
 		}
-		if len(doc.CodeSnippets)+len(doc.InfoSnippets) == 0 {
+		// An example without code is none.
+		if docs := doc.docs(id); len(docs.Code)+len(docs.Info) == 0 {
 			return empty(id)
 		}
 		return nil

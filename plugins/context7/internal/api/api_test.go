@@ -80,7 +80,7 @@ func TestDocumentation(t *testing.T) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-	for _, body := range []string{"", " \n", `{"codeSnippets":[],"infoSnippets":[]}`} {
+	for _, body := range []string{"", " \n", `{"codeSnippets":[],"infoSnippets":[]}`, `{"codeSnippets":[{"codeTitle":"x","codeList":[]}]}`} {
 		fake.Next("context", fakeapi.Answer{Status: 200, Body: body})
 		read := c.Text
 		if body != "" && body[0] == '{' {
