@@ -19,7 +19,7 @@ type Answer struct {
 	Body   string
 }
 
-// The error bodies of the OpenAPI document, by what they are examples of.
+// Errors are the error bodies the API documents, by what they are examples of.
 var Errors = map[string]Answer{
 	"validation":     {400, nil, `{"error":"validation_error","message":"Library name is required"}`},
 	"invalid id":     {400, nil, `{"error":"invalid_library_id","message":"Invalid library ID format. Expected: /owner/repo"}`},
