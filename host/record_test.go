@@ -152,3 +152,36 @@ func TestAuditCannotBeWritten(t *testing.T) {
 	h := open(t, fmt.Sprintf("[host.telemetry]\naudit = %q\n[servers.hello]\nplugin = \"hello\"\n", t.TempDir()))
 	mustCall(t, h, "hello/greet", `{"name":"x"}`)
 }
+
+// A script of a model is a line, without what it says, and the parent of its calls.
+func TestAuditOfScript(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "log.jsonl")
+	h := open(t, fmt.Sprintf("[host.telemetry]\naudit = %q\n[servers.n]\ncommand = \"${BUILT}/faultserver\"\n", file))
+	c := faceOf(t, h, mcp.Options{})
+	gives(t, c, `return await tools.n.echo({text: "`+private+`"})`, `"`+private+`"`)
+	script(t, c, `throw new Error("`+private+`")`)
+	if err := h.Close(); err != nil { // which writes what is left
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), private) {
+		t.Errorf("it has what was said:\n%s", data)
+	}
+	var lines []gjson.Result
+	for line := range strings.Lines(string(data)) {
+		lines = append(lines, gjson.Parse(line))
+	}
+	if len(lines) != 3 || lines[0].Get("parent").String() != lines[1].Get("id").String() || lines[1].Get("parent").Exists() {
+		t.Fatalf("%s", data)
+	}
+	for i, want := range []string{"script n echo ok", "model  codemode ok", "model  codemode tool-error"} {
+		r := lines[i]
+		if got := strings.Join([]string{r.Get("caller").String(), r.Get("server").String(), r.Get("tool").String(), r.Get("outcome").String()}, " "); got != want {
+			t.Errorf("line %d is %s, want %s", i, r, want)
+		}
+	}
+}
