@@ -151,7 +151,9 @@ func (c config) headers() http.Header {
 
 // local is the server to start, with the same said in its environment.
 func (c config) local(value string) mcp.Command {
-	env := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "GITHUB_") })
+	env := slices.DeleteFunc(os.Environ(), func(e string) bool { // what the host tells a plugin is not its business
+		return strings.HasPrefix(e, "GITHUB_") || strings.HasPrefix(e, "COLLET_") || strings.HasPrefix(e, "PLUGIN_")
+	})
 	set := func(name, value string) {
 		if value != "" {
 			env = append(env, name+"="+value)

@@ -22,6 +22,10 @@ import (
 var pluginPath string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asLocal) != "" {
+		serveStdio()
+		return
+	}
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
