@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -102,7 +103,7 @@ type branch struct {
 }
 
 func (b *branch) Push(ctx context.Context, message string, files json.RawMessage) (string, error) {
-	args, err := json.Marshal(map[string]string{"owner": b.in.Owner, "repo": b.in.Repo, "branch": b.in.Branch, "message": message})
+	args, err := encode(map[string]any{"owner": b.in.Owner, "repo": b.in.Repo, "branch": b.in.Branch, "message": message})
 	if err != nil {
 		return "", err
 	}
@@ -117,7 +118,7 @@ func (b *branch) Push(ctx context.Context, message string, files json.RawMessage
 }
 
 func (b *branch) Head(ctx context.Context) ([]push.Commit, error) {
-	args, err := json.Marshal(map[string]any{"owner": b.in.Owner, "repo": b.in.Repo, "sha": b.in.Branch, "perPage": 2})
+	args, err := encode(map[string]any{"owner": b.in.Owner, "repo": b.in.Repo, "sha": b.in.Branch, "perPage": 2})
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +145,15 @@ func (b *branch) Head(ctx context.Context) ([]push.Commit, error) {
 		return true
 	})
 	return commits, nil
+}
+
+// encode writes arguments, with < > & as they are.
+func encode(args map[string]any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(args)
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // refused is the answer of one of GitHub's tools that says no.

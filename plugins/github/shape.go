@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -59,6 +60,9 @@ func shape(cfg config, tokens *token.Source) mcpadapter.Shape {
 		Explain: func(f *failure.Failure) {
 			if f.Class == failure.AuthFailure && f.Delivery == failure.Answered {
 				tokens.Refused()
+			}
+			if f.Class == failure.AuthFailure && f.Delivery == failure.NotSent {
+				f.Message = strings.TrimPrefix(f.Message, "connect to "+cfg.endpoint()+": ") // it was not even tried
 			}
 			truth.Explain(f)
 		},
