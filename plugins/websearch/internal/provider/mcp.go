@@ -59,15 +59,20 @@ type searchTool struct {
 // Name implements Provider.
 func (s *Server) Name() string { return s.name }
 
-// Close ends the connection, if there is one.
+// Close ends the connection, if there is one, and waits at most closeTimeout, also
+// for a search that is connecting: that one ends by itself.
 func (s *Server) Close() error {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if s.client == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
 	return s.client.Close(ctx)
 }
 
