@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/exposure"
 )
@@ -95,6 +97,10 @@ func TestBridgesNameNoServer(t *testing.T) {
 	for _, b := range offered(servers) {
 		if strings.Contains(b.definition, "github") || strings.Contains(b.definition, "jira") {
 			t.Errorf("%s: %s", b.name, b.definition)
+		}
+		// Clients that load tools on demand must not hide what leads to the others.
+		if !gjson.Get(b.definition, `_meta.anthropic/alwaysLoad`).Bool() {
+			t.Errorf("%s may be left out of sight: %s", b.name, b.definition)
 		}
 		found := false
 		for _, again := range offered([]Server{withTools("other", 5, 5, 5)}) {
