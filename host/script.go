@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/codemode"
 	"github.com/collet-dev/collet/host/internal/codemode/child"
 	"github.com/collet-dev/collet/host/internal/name"
@@ -225,6 +226,10 @@ func (b *bridge) allowsServer(server string) bool {
 	return b.script.AllowServer == nil || b.script.AllowServer(server)
 }
 
+// narrow reports whether there may be tools or servers of which this script must not
+// learn that they are there.
+func (b *bridge) narrow() bool { return b.script.Allow != nil || b.script.AllowServer != nil }
+
 // Call implements codemode.Host.
 func (b *bridge) Call(ctx context.Context, c codemode.Call) (json.RawMessage, error) {
 	if !b.allowsServer(c.Server) {
@@ -232,10 +237,17 @@ func (b *bridge) Call(ctx context.Context, c codemode.Call) (json.RawMessage, er
 	}
 	tool := b.resolve(ctx, c.Server, c.Tool)
 	if !b.allows(tool) {
-		return nil, notAllowed(tool)
+		return nil, notAllowed(name.Join(c.Server, c.Tool)) // as it was asked for: tool would tell that it is there
 	}
-	if b.script.DryRun && !b.readOnly(ctx, tool) {
-		return nil, codemode.ErrNotMade
+	if b.script.DryRun {
+		// What cannot be found now is not called either: it may be there a moment later.
+		t, s, err := b.host.hub.Find(ctx, tool)
+		if err != nil {
+			return nil, b.toolError(ctx, tool, unfound(c.Server, c.Tool, err))
+		}
+		if !readOnly(t, s) {
+			return nil, codemode.ErrNotMade
+		}
 	}
 	var progress func(Progress)
 	if b.script.OnProgress != nil {
@@ -268,11 +280,9 @@ func (b *bridge) resolve(ctx context.Context, server, tool string) string {
 }
 
 // readOnly reports whether the tool is known to change nothing: by its adapter's word,
-// or by annotation where the user trusts that server's hints. One that cannot be found
-// changes nothing either.
-func (b *bridge) readOnly(ctx context.Context, tool string) bool {
-	t, s, err := b.host.hub.Find(ctx, tool)
-	return err != nil || t.Word.ReadOnly || s.Settings().TrustHints && t.Claim.ReadOnly
+// or by annotation where the user trusts that server's hints.
+func readOnly(t *catalog.Tool, s *server.Server) bool {
+	return t.Word.ReadOnly || s.Settings().TrustHints && t.Claim.ReadOnly
 }
 
 // asker has the script's time stand still while a question is open.

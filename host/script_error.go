@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/collet-dev/collet/host/internal/codemode"
+	"github.com/collet-dev/collet/host/internal/name"
 	"github.com/collet-dev/collet/host/internal/rawjson"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -29,6 +32,11 @@ func (b *bridge) toolError(ctx context.Context, tool string, err error) *codemod
 	f, ok := errors.AsType[*Failure](err)
 	if !ok {
 		return &codemode.ToolError{Code: codemode.CodeProtocol, Message: err.Error()}
+	}
+	if b.narrow() && f.Class == failure.NotFound && f.Origin == failure.OriginHost {
+		seen := *f
+		seen.Message = b.notFound(tool)
+		f = &seen
 	}
 	e := &codemode.ToolError{Code: codemode.CodeProtocol, Message: f.Error()}
 	if code, known := scriptCodes[f.Class]; known {
@@ -62,6 +70,32 @@ func (b *bridge) toolError(ctx context.Context, tool string, err error) *codemod
 	e.Details = o.Bytes()
 	e.Retryable = b.retryable(ctx, tool, f)
 	return e
+}
+
+// maxNear bounds how many similar names an error offers.
+const maxNear = 3
+
+// notFound is what a script that may not see everything is told of a tool, or of a
+// server, that is not there. The host's own words offer names of which this script
+// must not learn.
+func (b *bridge) notFound(wanted string) string {
+	sn, tn, isTool := name.Split(wanted)
+	if !isTool {
+		sn = wanted
+	}
+	text, near := "no such tool", []string(nil)
+	if s := b.host.hub.Server(sn); s != nil {
+		for _, n := range name.Near(tn, b.tools(s), maxNear) {
+			near = append(near, name.Join(sn, n))
+		}
+	} else {
+		text = "no server is called " + sn
+		near = name.Near(sn, slices.DeleteFunc(slices.Clone(b.host.hub.Names()), func(n string) bool { return !b.allowsServer(n) }), maxNear)
+	}
+	if len(near) == 0 {
+		return text
+	}
+	return text + "; did you mean " + strings.Join(near, ", ") + "?"
 }
 
 // retryable reports whether the same call may well succeed later and is safe to

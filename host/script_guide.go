@@ -120,15 +120,14 @@ func (b *bridge) Describe(ctx context.Context, tools []string) (string, error) {
 		if !b.allowsServer(sn) {
 			return "", notAllowed(canonical)
 		}
+		asked := canonical
 		canonical = b.resolve(ctx, sn, tn)
 		if !b.allows(canonical) {
-			return "", notAllowed(canonical)
+			return "", notAllowed(asked)
 		}
 		t, s, err := b.host.hub.Find(ctx, canonical)
 		if err != nil {
-			f := ofServer(sn, server.AsFailure(err))
-			f.Tool = tn
-			return "", b.toolError(ctx, canonical, f)
+			return "", b.toolError(ctx, canonical, unfound(sn, tn, err))
 		}
 		declared = append(declared, declare.Tool{
 			Server: t.Server, Name: t.Name, ServerIdentifier: identifiers[t.Server], Identifier: b.identifiers(s)[t.Name],
@@ -136,6 +135,13 @@ func (b *bridge) Describe(ctx context.Context, tools []string) (string, error) {
 		})
 	}
 	return declare.Declarations(declared, declare.Limit), nil
+}
+
+// unfound is the failure of a tool that the hub did not find.
+func unfound(serverName, tool string, err error) *Failure {
+	f := ofServer(serverName, server.AsFailure(err))
+	f.Tool = tool
+	return f
 }
 
 // Server implements codemode.Guide.

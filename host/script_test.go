@@ -122,6 +122,19 @@ func TestScriptDryRun(t *testing.T) {
 	}
 }
 
+// A dry run does not make a call of which it could not find out what it does: the
+// server may be there a moment later.
+func TestScriptDryRunOfWhatIsNotThere(t *testing.T) {
+	h := open(t, scriptServers)
+	out := runScript(t, h, host.ScriptRequest{DryRun: true, Source: `
+		const codes = [];
+		for (const tool of ["down/x", "fault/nothing", "fault/x_env", "nowhere/x"]) await call(tool, {}).catch((e) => codes.push(e.code, e.tool));
+		return codes`})
+	if string(out.Value) != `["disconnected","down/x","not_found","fault/nothing","not_found","fault/x_env","not_found","nowhere/x"]` {
+		t.Errorf("%s %+v", out.Value, out.Error)
+	}
+}
+
 // With a server whose hints are trusted, a dry run reads.
 func TestScriptDryRunReads(t *testing.T) {
 	h := open(t, strings.Replace(scriptServers, "[servers.fault]", "[servers.fault]\ntrust_hints = true", 1))
@@ -144,6 +157,31 @@ func TestScriptAllow(t *testing.T) {
 	})
 	if string(out.Value) != `["Hello, a!",["denied","denied"],[],false]` {
 		t.Errorf("%s %+v", out.Value, out.Error)
+	}
+}
+
+// What a script may not call it does not learn of, by no spelling and no near match.
+func TestScriptAllowTellsNothing(t *testing.T) {
+	h := open(t, scriptServers+"[servers.odd]\ncommand = \"node\"\n")
+	scriptReturns(t, h, `return (await call("fault/ech", {}).catch((e) => e.message)).includes("did you mean fault/echo")`, `true`)
+	out := runScript(t, h, host.ScriptRequest{
+		Allow: func(tool string) bool {
+			return strings.HasPrefix(tool, "fault/ech") && tool != "fault/echo" || tool == "hello/greet" || strings.HasPrefix(tool, "hell/")
+		},
+		AllowServer: func(server string) bool { return strings.HasPrefix(server, "hell") || server == "fault" },
+		Source: `
+		const said = [];
+		for (const tool of ["fault/ech", "fault/echoo", "hello/gree", "hell/greet", "odd/x", "nowhere/x"])
+			for (const ask of [() => call(tool, {}), () => call(tool, {}, {raw: true}), () => describeTool(tool)])
+				said.push(await ask().then(() => "there", (e) => e.code + " " + e.message));
+		said.push(await describeServer("hellp").catch((e) => e.message), await describeServer("odd").catch((e) => e.message));
+		return [...new Set(said)]`,
+	})
+	want := `["not_found fault/ech: no such tool","not_found fault/echoo: no such tool","denied this script may not call hello/gree",` +
+		`"not_found hell/greet: no server is called hell; did you mean hello?","denied this script may not call odd/x","denied this script may not call nowhere/x",` +
+		`"hellp: no server is called hellp; did you mean hello?","this script may not call odd"]`
+	if string(out.Value) != want {
+		t.Errorf("%s %+v\nwant %s", out.Value, out.Error, want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -117,7 +118,7 @@ func runRun(ctx context.Context, opts *runOptions) error {
 		DryRun: opts.DryRun,
 	}
 	if opts.Allow != nil {
-		req.Allow = opts.allows
+		req.Allow, req.AllowServer = opts.allows, opts.allowsServer
 	}
 	var spinner *terminal.Spinner
 	if !opts.JSON {
@@ -215,6 +216,14 @@ func (opts *runOptions) allows(tool string) bool {
 		}
 	}
 	return false
+}
+
+// allowsServer reports whether a pattern has tools of the server.
+func (opts *runOptions) allowsServer(server string) bool {
+	return slices.ContainsFunc(opts.Allow, func(p string) bool {
+		servers, _, _ := strings.Cut(p, "/")
+		return name.Match(servers, server)
+	})
 }
 
 // callStatus is how calls stand, on a line: "3 calls in flight, 12 made; files/read".

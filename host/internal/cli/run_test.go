@@ -48,6 +48,26 @@ func TestAllow(t *testing.T) {
 	}
 }
 
+// A server of which a script may call nothing is not there for it.
+func TestAllowsServer(t *testing.T) {
+	for _, c := range []struct {
+		allow  []string
+		server string
+		want   bool
+	}{
+		{[]string{"github"}, "github", true},
+		{[]string{"github"}, "githubs", false},
+		{[]string{"files/read_*", "git*/x"}, "files", true},
+		{[]string{"files/read_*", "git*/x"}, "github", true},
+		{[]string{"files/read_*", "git*/x"}, "memory", false},
+		{[]string{"*/ping"}, "memory", true},
+	} {
+		if got := (&runOptions{Allow: c.allow}).allowsServer(c.server); got != c.want {
+			t.Errorf("%v %s: %v", c.allow, c.server, got)
+		}
+	}
+}
+
 func TestStatusOfCalls(t *testing.T) {
 	var c host.ScriptCall
 	c.Tool, c.InFlight, c.Made = "files/read", 1, 12
