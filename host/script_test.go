@@ -205,6 +205,40 @@ func TestScriptCallsHaveAParent(t *testing.T) {
 	}
 }
 
+// A call has a time of its own, which is not the script's.
+func TestScriptCallHasATime(t *testing.T) {
+	h := open(t, scriptServers)
+	scriptReturns(t, h, `
+		const late = await call("fault/t_sleep", {ms: 60000}, {timeout_ms: 300}).catch((e) => [e.code, e.tool, e.details.class]);
+		return [late, await tools.fault.echo({text: "x"})]`,
+		`[["timeout","fault/t_sleep","timeout"],"x"]`)
+}
+
+// A tool that comes while the host runs can be called by the script that has seen it
+// come, and is there for the next one, which finds it, too.
+func TestScriptSeesToolsCome(t *testing.T) {
+	h := open(t, "[servers.n]\ncommand = \"${BUILT}/faultserver\"\n")
+	changed := make(chan struct{}, 1)
+	defer h.Subscribe(func(e host.Event) {
+		if e.CatalogChanged != nil {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		}
+	})()
+	scriptReturns(t, h, `return [await call("n/x_grown", {}).catch((e) => e.code), await tools.n.x_grow({}), "x_grown" in tools.n]`, `["not_found","grown",false]`)
+	for came := false; !came; {
+		select {
+		case <-changed:
+			came = string(runScript(t, h, host.ScriptRequest{Source: `return "x_grown" in tools.n`}).Value) == "true"
+		case <-patient(t).Done():
+			t.Fatal("the tool did not come")
+		}
+	}
+	scriptReturns(t, h, `return [await tools.n.x_grown({}), (await searchTools("grown", {limit: 50})).some((t) => t.name === "n/x_grown"), (await describeTool("n/x_grown")).includes("x_grown(")]`, `["grown",true,true]`)
+}
+
 // Big integers keep their digits through adapter, host and script.
 func TestScriptBigIntegers(t *testing.T) {
 	h := open(t, scriptServers)

@@ -12,6 +12,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/consent"
 	"github.com/collet-dev/collet/host/internal/exposure"
+	"github.com/collet-dev/collet/host/internal/results"
 	"github.com/collet-dev/collet/host/internal/server"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -207,9 +208,12 @@ func (w *work) silent(ctx context.Context, format string, args ...any) *Failure 
 	if ctx.Err() != nil {
 		return refused(failure.Canceled, "canceled while a person was asked for consent; nothing was sent")
 	}
-	return refused(failure.ConsentRequired,
-		"a person has to agree to calls of this tool, and %s; nothing was sent. Call it with 'collet tools call' in a terminal and answer \"always\", or set consent = \"allow\" for it in mcp.toml",
-		fmt.Sprintf(format, args...))
+	advice := "Set"
+	if w.event.Owner == results.Local { // for others the terminal's "always" does not stand
+		advice = "Call it with 'collet tools call' in a terminal and answer \"always\", or set"
+	}
+	return refused(failure.ConsentRequired, "a person has to agree to calls of this tool, and %s; nothing was sent. %s consent = \"allow\" for it in mcp.toml",
+		fmt.Sprintf(format, args...), advice)
 }
 
 // consentKey is what a consent to this call would be for.

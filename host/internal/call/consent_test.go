@@ -343,7 +343,12 @@ func TestElicitedConsent(t *testing.T) {
 	_, err := g.Do(t.Context(), Request{Tool: "s/t", Caller: exposure.Model, Ask: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 		return nil, failure.New(failure.InvalidArguments, failure.NotSent, "not declared")
 	}})
-	if err == nil || !strings.Contains(err.Error(), "this client takes no questions (elicitation); nothing was sent") || g.peer.dos != 0 {
+	if err == nil || !strings.Contains(err.Error(), "this client takes no questions (elicitation); nothing was sent") || !strings.Contains(err.Error(), "in a terminal") || g.peer.dos != 0 {
+		t.Error(err)
+	}
+	// What is said in a terminal does not stand for a token.
+	_, err = g.Do(t.Context(), Request{Tool: "s/t", Caller: exposure.Model, Owner: "token:a"})
+	if err == nil || strings.Contains(err.Error(), "in a terminal") || !strings.Contains(err.Error(), `Set consent = "allow"`) {
 		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -253,7 +254,7 @@ func (s *session) died() *Error {
 		return &Error{Kind: KindMemory, Message: "the script used up its memory"}
 	}
 	message := "the script's process ended by itself (" + s.process.cmd.ProcessState.String() + ")"
-	if s.breach != nil {
+	if s.breach != nil && !errors.Is(s.breach, io.EOF) { // its end is what is told already
 		message += ": " + s.breach.Error()
 	}
 	if first, _, _ := strings.Cut(s.process.stderr.String(), "\n"); first != "" {
