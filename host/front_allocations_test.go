@@ -35,8 +35,10 @@ func TestFrontAllocations(t *testing.T) {
 		call               func(context.Context) error
 		maxCount, maxBytes float64
 	}{
-		{"stdio", stdioCall(t, f, arguments), 30, 3 << 10},
-		{"http", httpCall(t, f, arguments), 45, 4 << 10},
+		// Two and three KiB by themselves; under the race detector sync.Pool forgets at
+		// random, gRPC's buffers among it, so that only a buffer per call is seen.
+		{"stdio", stdioCall(t, f, arguments), 30, 16 << 10},
+		{"http", httpCall(t, f, arguments), 45, 16 << 10},
 	} {
 		ownCount, ownBytes := allocated(t, c.call)
 		t.Logf("%s: %.1f allocations and %.0f bytes per call; the call itself %.1f and %.0f", c.name, ownCount, ownBytes, count, bytes)

@@ -172,6 +172,7 @@ func TestSpinnerPauses(t *testing.T) {
 		s := &Streams{Err: &out, ErrTerminal: true}
 		p := s.Spin("x")
 		time.Sleep(3 * time.Second)
+		synctest.Wait() // for what is written at this very moment
 		one, other := p.Pause(), p.Pause()
 		if !strings.HasSuffix(out.String(), "\r\x1b[K") {
 			t.Errorf("it left %q", out.String())
@@ -179,11 +180,13 @@ func TestSpinnerPauses(t *testing.T) {
 		out.Reset()
 		one()
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		if out.Len() > 0 {
 			t.Errorf("it wrote %q", out.String())
 		}
 		other()
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		if !strings.Contains(out.String(), "x 8s") {
 			t.Errorf("it went on with %q", out.String())
 		}
