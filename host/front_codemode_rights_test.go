@@ -104,6 +104,10 @@ func TestCodemodeIsListed(t *testing.T) {
 			if _, err := client.CallTool(patient(t), "codemode", codemodeArguments("return 1"), mcp.RequestOptions{}); (err == nil) != c.want {
 				t.Errorf("called: %v", err)
 			}
+			// Who takes a function of scripts for a tool is told what it is, where there are scripts.
+			if _, err := client.CallTool(patient(t), "searchTools", nil, mcp.RequestOptions{}); err == nil || strings.Contains(err.Error(), "in the code of codemode") != c.want {
+				t.Errorf("called as a tool: %v", err)
+			}
 		})
 	}
 }

@@ -205,6 +205,16 @@ func TestScriptCallsHaveAParent(t *testing.T) {
 	}
 }
 
+// Tools whose names have the same identifier are told apart, by each of their names.
+func TestScriptTwins(t *testing.T) {
+	h := open(t, "[servers.n]\ncommand = \"${BUILT}/faultserver\"\nargs = [\"-fault\", \"names\"]\n")
+	scriptReturns(t, h, `
+		const marked = Object.keys(tools.n).filter((k) => /^a_b_[0-9a-f]{8}$/.test(k));
+		const called = await Promise.all(marked.map((k) => tools.n[k]({})));
+		return [called.sort(), await tools.n["a.b"]({}), await tools.n["a-b"]({}), await call("n/a/b", {}), await tools.n["a_b"]({})]`,
+		`[["a-b called","a.b called","a/b called","a_b called"],"a.b called","a-b called","a/b called","a_b called"]`)
+}
+
 // A call has a time of its own, which is not the script's.
 func TestScriptCallHasATime(t *testing.T) {
 	h := open(t, scriptServers)

@@ -14,6 +14,7 @@ func TestEnvironment(t *testing.T) {
 		{`return 1`, `1`},
 		{`return`, ``},
 		{`return null`, `null`},
+		{`return {"<a>&": await tools.t.echo({b: "<b>&\u2028"})}`, "{\"<a>&\":{\"b\":\"<b>&\u2028\"}}"},
 		{`return await tools.t.echo({a: 1})`, `{"a":1}`},
 		{`return await tools["my-server"]["read-file"]()`, `"a file"`},
 		{`return await tools.my_server.read_file({})`, `"a file"`},

@@ -2,6 +2,7 @@ package child
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -69,12 +70,13 @@ func (c *child) main(in io.Reader) error {
 	if err := json.Unmarshal(f.Body, &p); err != nil {
 		return fmt.Errorf("read the program: %w", err)
 	}
-	ending := c.run(&p)
-	body, err := json.Marshal(ending)
-	if err != nil {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false) // the value is handed on as it is here
+	if err := e.Encode(c.run(&p)); err != nil {
 		return err
 	}
-	return c.send(wire.Done, 0, body)
+	return c.send(wire.Done, 0, body.Bytes())
 }
 
 // start waits for the program. Who waits long gives memory back first.

@@ -32,7 +32,7 @@ func (f *Front) callTool(ctx context.Context, r *protocol.Incoming) (json.RawMes
 		f.settled(ctx, r.Caller) // it may be of a server that is still starting
 		seen = f.outlook(r.Caller)
 		if tool, ok = seen.tool(wire); !ok {
-			return nil, unknownTool(seen.servers, wire)
+			return nil, seen.unknownTool(wire)
 		}
 	}
 	return f.call(ctx, r, tool, arguments, exposure.ByName)
@@ -164,10 +164,17 @@ func inputRequired(requests json.RawMessage, state string) json.RawMessage {
 	return o.Bytes()
 }
 
+// ofScripts are functions of scripts, which models take for tools now and then.
+var ofScripts = []string{"call", "describeServer", "describeTool", "exit", "image", "load", "searchTools", "store", "text"}
+
 // unknownTool is the error of a name that no tool has: MCP wants -32602
 // (2025-11-25 server/tools, Error Handling).
-func unknownTool(servers []Server, wanted string) error {
-	return invalidParams("Unknown tool: " + wanted + suggest(servers, wanted))
+func (o *outlook) unknownTool(wanted string) error {
+	hint := suggest(o.servers, wanted)
+	if slices.Contains(ofScripts, wanted) && slices.ContainsFunc(o.bridges, func(b bridge) bool { return b.name == name.CodeMode }) {
+		hint = "; it is a function of scripts: use it in the code of " + name.CodeMode
+	}
+	return invalidParams("Unknown tool: " + wanted + hint)
 }
 
 // noTool says that nothing that tool_call could call has a name. The host's own tools
