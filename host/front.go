@@ -194,7 +194,9 @@ func (v view) settle(ctx context.Context, name string, asked bool) bool {
 	if since.Before(v.began) {
 		since = v.began
 	}
-	ctx, cancel := context.WithDeadline(ctx, since.Add(v.host.hub.Config().Host.ConnectWait))
+	wait := v.host.hub.Config().Host.ConnectWait
+	// The answer is to be there within connect_wait: some of it is left to write it.
+	ctx, cancel := context.WithDeadline(ctx, since.Add(wait-min(wait/20, 50*time.Millisecond)))
 	defer cancel()
 	return s.Settle(ctx, asked)
 }
