@@ -9,6 +9,7 @@ import (
 
 	"github.com/collet-dev/collet/plugins/azure/internal/fakelearn"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/adaptertest"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -24,7 +25,7 @@ func overLearn(t *testing.T) (*plugin, *fakelearn.Server) {
 
 func (p *plugin) tools(t *testing.T) map[string]*adapterpb.Tool {
 	t.Helper()
-	resp, err := p.ListTools(within(t), &adapterpb.ListToolsRequest{})
+	resp, err := p.ListTools(adaptertest.Within(t), &adapterpb.ListToolsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestNobodyThere(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	f := failure.FromStatus(start(t).configure(t, config{LearnURL: "learn.microsoft.com"}))
+	f := failure.Classify(start(t).configure(t, config{LearnURL: "learn.microsoft.com"}))
 	if f == nil || f.Class != failure.InvalidArguments || len(f.Problems) != 1 || f.Problems[0].Path != "/learn_url" {
 		t.Errorf("got %+v", f)
 	}

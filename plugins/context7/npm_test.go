@@ -10,6 +10,7 @@ import (
 
 	"github.com/collet-dev/collet/plugins/context7/internal/fakeapi"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/adaptertest"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -41,7 +42,7 @@ func overNPM(t *testing.T) (*plugin, *fakeapi.Server) {
 func TestOverNPM(t *testing.T) {
 	t.Parallel()
 	p, fake := overNPM(t)
-	resp, err := p.ListTools(within(t), &adapterpb.ListToolsRequest{})
+	resp, err := p.ListTools(adaptertest.Within(t), &adapterpb.ListToolsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
-	"time"
 
 	"github.com/collet-dev/collet/plugins/github/internal/fakegithub"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/adaptertest"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/launch"
 )
@@ -26,38 +20,7 @@ func TestMain(m *testing.M) {
 		serveStdio()
 		return
 	}
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	dir, err := os.MkdirTemp("", "collet-github")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	pluginPath = filepath.Join(dir, "collet-plugin-github")
-	if runtime.GOOS == "windows" {
-		pluginPath += ".exe"
-	}
-	if out, err := exec.Command("go", "build", "-o", pluginPath, ".").CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build the plugin: %w\n%s", err, out)
-	}
-	return m.Run(), nil
-}
-
-// deadline is generous: reaching it is always a failure.
-const deadline = time.Minute
-
-func within(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
-	t.Cleanup(cancel)
-	return ctx
+	adaptertest.Main(m, &pluginPath)
 }
 
 // fake is GitHub for one test.
@@ -69,39 +32,18 @@ func fake(t *testing.T) *fakegithub.Server {
 }
 
 // plugin is one process of this plugin, as a host has it.
-type plugin struct {
-	*launch.Process
-	adapterpb.AdapterClient
-}
+type plugin struct{ *adaptertest.Plugin }
 
 // start starts the plugin in dir with an environment besides PATH, without configuring it.
 func start(t *testing.T, dir string, env ...string) *plugin {
 	t.Helper()
 	env = append([]string{"PATH=" + filepath.Join(t.TempDir(), "no-gh"), "HOME=" + t.TempDir()}, env...)
-	p, err := launch.Start(within(t), launch.Spec{Path: pluginPath, Name: "n", Env: env, Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), deadline)
-		defer cancel()
-		if err := p.Stop(ctx); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
-	})
-	return &plugin{p, p.Adapter()}
+	return &plugin{adaptertest.Start(t, launch.Spec{Path: pluginPath, Env: env, Dir: dir})}
 }
 
 func (p *plugin) configure(t *testing.T, cfg config) error {
 	t.Helper()
-	raw, err := json.Marshal(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = p.Configure(within(t), &adapterpb.ConfigureRequest{Server: "n", Config: raw, HostVersion: "1.2.3"}); err != nil {
-		return failure.FromStatus(err)
-	}
-	return nil
+	return p.Settings(t, cfg)
 }
 
 // serve starts the plugin for one server, with a token in its environment.
@@ -116,7 +58,7 @@ func serve(t *testing.T, cfg config) *plugin {
 
 func (p *plugin) tools(t *testing.T) (map[string]*adapterpb.Tool, error) {
 	t.Helper()
-	resp, err := p.ListTools(within(t), &adapterpb.ListToolsRequest{})
+	resp, err := p.ListTools(adaptertest.Within(t), &adapterpb.ListToolsRequest{})
 	if err != nil {
 		return nil, failure.FromStatus(err)
 	}
@@ -130,26 +72,8 @@ func (p *plugin) tools(t *testing.T) (map[string]*adapterpb.Tool, error) {
 // call returns the result and whether it is the tool's own failure.
 func (p *plugin) call(t *testing.T, tool, args string) (string, bool, error) {
 	t.Helper()
-	stream, err := p.CallTool(within(t), &adapterpb.CallToolRequest{Tool: tool, Arguments: []byte(args), CallId: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, isError := "", false
-	for {
-		ev, err := stream.Recv()
-		if err == io.EOF {
-			return result, isError, nil
-		}
-		if err != nil {
-			if f := failure.FromStatus(err); f != nil {
-				return "", false, f
-			}
-			return "", false, err
-		}
-		if r := ev.GetResult(); r != nil {
-			result, isError = string(r.GetResult()), r.GetIsError()
-		}
-	}
+	result, isError, err := p.Call(t, tool, args)
+	return string(result), isError, err
 }
 
 func wantFailure(t *testing.T, err error, class failure.Class, delivery failure.Delivery) *failure.Failure {

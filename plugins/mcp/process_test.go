@@ -13,6 +13,7 @@ import (
 	"time"
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/adaptertest"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/launch"
 )
@@ -74,18 +75,8 @@ type plugin struct {
 // startPlugin starts the plugin without configuring it.
 func startPlugin(t *testing.T) *plugin {
 	t.Helper()
-	p, err := launch.Start(within(t), launch.Spec{Path: pluginPath, Name: "n", Env: launch.ShortEnv(os.Environ())})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), deadline)
-		defer cancel()
-		if err := p.Stop(ctx); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
-	})
-	return &plugin{p, p.Adapter()}
+	p := adaptertest.Start(t, launch.Spec{Path: pluginPath, Env: launch.ShortEnv(os.Environ())})
+	return &plugin{p.Process, p.AdapterClient}
 }
 
 func (p *plugin) configure(t *testing.T, cfg config) error {

@@ -1,24 +1,21 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/plugins/websearch/internal/fakesearch"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/adaptertest"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/launch"
 )
@@ -26,101 +23,41 @@ import (
 // pluginPath is this plugin, built once.
 var pluginPath string
 
-func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	dir, err := os.MkdirTemp("", "collet-websearch")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	pluginPath = filepath.Join(dir, "collet-plugin-websearch")
-	if runtime.GOOS == "windows" {
-		pluginPath += ".exe"
-	}
-	if out, err := exec.Command("go", "build", "-o", pluginPath, ".").CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build the plugin: %w\n%s", err, out)
-	}
-	return m.Run(), nil
-}
-
-// deadline is generous: reaching it is always a failure.
-const deadline = time.Minute
-
-func within(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
-	t.Cleanup(cancel)
-	return ctx
-}
+func TestMain(m *testing.M) { adaptertest.Main(m, &pluginPath) }
 
 // start starts the plugin with an environment of these variables alone.
-func start(t *testing.T, env ...string) adapterpb.AdapterClient {
+func start(t *testing.T, env ...string) *adaptertest.Plugin {
 	t.Helper()
-	p, err := launch.Start(within(t), launch.Spec{Path: pluginPath, Name: "n", Env: append(launch.ShortEnv(os.Environ()), env...)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), deadline)
-		defer cancel()
-		if err := p.Stop(ctx); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
-	})
-	return p.Adapter()
+	return adaptertest.Start(t, launch.Spec{Path: pluginPath, Env: append(launch.ShortEnv(os.Environ()), env...)})
 }
 
-func configure(t *testing.T, p adapterpb.AdapterClient, config string) error {
+func configure(t *testing.T, p *adaptertest.Plugin, config string) error {
 	t.Helper()
-	_, err := p.Configure(within(t), &adapterpb.ConfigureRequest{Server: "n", Config: []byte(config), HostVersion: "1.2.3"})
-	return err
+	return p.Settings(t, json.RawMessage(config))
 }
 
 // serve starts the plugin with a config.
-func serve(t *testing.T, config string, env ...string) adapterpb.AdapterClient {
+func serve(t *testing.T, config string, env ...string) *adaptertest.Plugin {
 	t.Helper()
 	p := start(t, env...)
 	if err := configure(t, p, config); err != nil {
-		t.Fatalf("Configure: %v", failure.FromStatus(err))
+		t.Fatalf("Configure: %v", err)
 	}
 	return p
 }
 
 // call returns the result of a call, or the failure it ended in.
-func call(t *testing.T, p adapterpb.AdapterClient, tool, args string) (gjson.Result, *failure.Failure) {
+func call(t *testing.T, p *adaptertest.Plugin, tool, args string) (gjson.Result, *failure.Failure) {
 	t.Helper()
-	stream, err := p.CallTool(within(t), &adapterpb.CallToolRequest{Tool: tool, Arguments: []byte(args), CallId: "c"})
-	if err != nil {
-		t.Fatal(err)
+	result, _, err := p.Call(t, tool, args)
+	f, ok := errors.AsType[*failure.Failure](err)
+	if err != nil && !ok {
+		t.Fatalf("call %s: %v", tool, err)
 	}
-	var result gjson.Result
-	for {
-		ev, err := stream.Recv()
-		if err == io.EOF {
-			return result, nil
-		}
-		if err != nil {
-			f := failure.FromStatus(err)
-			if f == nil {
-				t.Fatalf("call %s: %v", tool, err)
-			}
-			return result, f
-		}
-		if r := ev.GetResult(); r != nil {
-			result = gjson.ParseBytes(r.GetResult())
-		}
-	}
+	return gjson.ParseBytes(result), f
 }
 
-func mustCall(t *testing.T, p adapterpb.AdapterClient, tool, args string) gjson.Result {
+func mustCall(t *testing.T, p *adaptertest.Plugin, tool, args string) gjson.Result {
 	t.Helper()
 	r, f := call(t, p, tool, args)
 	if f != nil {
@@ -137,7 +74,7 @@ func wantFailure(t *testing.T, f *failure.Failure, class failure.Class, says str
 }
 
 func TestTools(t *testing.T) {
-	resp, err := serve(t, `{}`).ListTools(within(t), &adapterpb.ListToolsRequest{})
+	resp, err := serve(t, `{}`).ListTools(adaptertest.Within(t), &adapterpb.ListToolsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +164,7 @@ func TestBadConfig(t *testing.T) {
 		{`{"mcp":{"team":{"url":"stdio"}}}`, "/mcp/team"},
 		{`{"bing":{"key":"k"}}`, "/bing"},
 	} {
-		f := failure.FromStatus(configure(t, p, c.config))
+		f := failure.Classify(configure(t, p, c.config))
 		if f == nil || f.Class != failure.InvalidArguments || len(f.Problems) != 1 || f.Problems[0].Path != c.path {
 			t.Errorf("%s: failure %+v, want one about %s", c.config, f, c.path)
 		}

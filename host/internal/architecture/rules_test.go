@@ -13,7 +13,12 @@ var allowed = map[string]map[string]string{
 		"sdk/internal/wire":  "cookie, lease and limits are shared with sdk/launch",
 	},
 	"sdk/adapterpb/v1": {},
-	"sdk/describe":     {},
+	"sdk/adaptertest": {
+		"sdk/adapterpb/v1": "it speaks the contract",
+		"sdk/failure":      "what a plugin refuses is a failure",
+		"sdk/launch":       "it starts plugins as a host does",
+	},
+	"sdk/describe": {},
 	"sdk/failure": {
 		"sdk/adapterpb/v1":     "a failure travels as a detail of the contract",
 		"sdk/internal/excerpt": "a failure has to fit into gRPC trailers",
