@@ -1,0 +1,57 @@
+package architecture
+
+// sdkRules are the lines of allowed for sdk.
+var sdkRules = map[string]map[string]string{
+	"sdk/adapter": {
+		"sdk/adapterpb/v1":   "it serves the contract",
+		"sdk/describe":       "it says what the plugin is",
+		"sdk/failure":        "errors of authors become failures on the wire",
+		"sdk/internal/codec": "results travel without copies",
+		"sdk/internal/wire":  "cookie, lease and limits are shared with sdk/launch",
+	},
+	"sdk/adapterpb/v1": {},
+	"sdk/adaptertest": {
+		"sdk/adapterpb/v1": "it speaks the contract",
+		"sdk/failure":      "what a plugin refuses is a failure",
+		"sdk/launch":       "it starts plugins as a host does",
+	},
+	"sdk/describe": {},
+	"sdk/failure": {
+		"sdk/adapterpb/v1":     "a failure travels as a detail of the contract",
+		"sdk/internal/excerpt": "a failure has to fit into gRPC trailers",
+	},
+	"sdk/internal/codec": {
+		"sdk/adapterpb/v1": "it knows the message that a large result is in",
+	},
+	"sdk/internal/excerpt": {},
+	"sdk/internal/wire":    {},
+	"sdk/launch": {
+		"sdk/adapterpb/v1":     "it hands out the client of the contract",
+		"sdk/describe":         "it reads what a plugin says of itself",
+		"sdk/failure":          "a process that does not start is a failure",
+		"sdk/internal/codec":   "results travel without copies",
+		"sdk/internal/excerpt": "failures quote what a plugin printed",
+		"sdk/internal/wire":    "cookie, lease and limits are shared with sdk/adapter",
+	},
+	"sdk/mcp": {
+		"sdk/failure":       "what went wrong on the wire, with delivery",
+		"sdk/internal/wire": "an upstream's line has the limit of a message",
+	},
+	"sdk/mcpadapter": {
+		"sdk/adapter": "it implements adapter.Server",
+		"sdk/failure": "it passes failures on with their delivery",
+		"sdk/mcp":     "the upstream is an MCP client",
+	},
+	"sdk/examples/hello": {
+		"sdk/adapter": "the one package an author needs",
+	},
+	"sdk/internal/testadapter": {
+		"sdk/adapterpb/v1":  "it breaks the contract on purpose, below sdk/adapter",
+		"sdk/internal/wire": "it has to get the cookie right first",
+	},
+	"sdk/internal/faultserver": {},
+	"sdk/internal/conformanceclient": {
+		"sdk/failure": "it refuses what it cannot answer",
+		"sdk/mcp":     "it is what the conformance suite tests",
+	},
+}
