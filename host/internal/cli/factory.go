@@ -43,6 +43,11 @@ type previewer interface {
 	Definitions(servers []string) map[string]json.RawMessage
 }
 
+// stocktaker knows plugins.
+type stocktaker interface {
+	Plugins(ctx context.Context) ([]host.Plugin, error)
+}
+
 // openHost is a *host.Host.
 type openHost interface {
 	catalog
@@ -50,6 +55,7 @@ type openHost interface {
 	runner
 	diagnoser
 	previewer
+	stocktaker
 	io.Closer
 	Front() frontend
 	Handler(opt host.HTTPOptions) (endpoint, error)

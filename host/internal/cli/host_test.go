@@ -20,6 +20,7 @@ type fakeHost struct {
 	tool      *host.Tool
 	result    *host.Result
 	diagnosis *host.Diagnosis
+	plugins   []host.Plugin
 	err       error
 
 	request host.Request
@@ -54,7 +55,8 @@ func (h *fakeHost) Call(_ context.Context, req host.Request) (*host.Result, erro
 func (h *fakeHost) Diagnose(context.Context, host.DiagnoseQuery) (*host.Diagnosis, error) {
 	return h.diagnosis, h.err
 }
-func (h *fakeHost) Close() error { h.closed = true; return nil }
+func (h *fakeHost) Plugins(context.Context) ([]host.Plugin, error) { return h.plugins, h.err }
+func (h *fakeHost) Close() error                                   { h.closed = true; return nil }
 
 // command is one run of the command line on a fake host.
 type command struct {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -120,6 +121,18 @@ func unusable(path string) string {
 		return "it is not executable; run chmod +x on it"
 	}
 	return ""
+}
+
+// All yields the name and the absolute path of every plugin that Find would find by
+// a name, in no order.
+func (f Finder) All() iter.Seq2[string, string] {
+	return func(yield func(name, path string) bool) {
+		for _, n := range f.names() {
+			if path, err := f.Find(n, ""); err == nil && !yield(n, path) {
+				return
+			}
+		}
+	}
 }
 
 // names returns the names of all plugins in f.Dirs, sorted.

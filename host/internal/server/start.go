@@ -188,6 +188,12 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 	return r, tools, nil
 }
 
+// PluginFile is the path of the plugin's file. The error, a *Failure, says why there
+// is none that could be started.
+func (s *Server) PluginFile(ctx context.Context) (string, error) {
+	return s.pluginFile(ctx, s.Settings())
+}
+
 // pluginFile finds the plugin's file. Of the entry only the plugin's path is
 // resolved for that: no !command runs for a plugin that is not there.
 func (s *Server) pluginFile(ctx context.Context, set *config.Server) (string, error) {
