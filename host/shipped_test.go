@@ -13,7 +13,7 @@ import (
 
 // TestShippedConfiguration lists and calls every server of the mcp.toml at the
 // root of the repository, real servers from npm among them. Nothing of it needs a
-// credential but github, which says so and holds up nobody.
+// credential or a licence but github and workiq, which say so and hold up nobody.
 func TestShippedConfiguration(t *testing.T) {
 	if os.Getenv("COLLET_NPM_DIR") == "" {
 		t.Skip("COLLET_NPM_DIR does not say that the servers from npm are installed; make test does")
@@ -32,16 +32,24 @@ func TestShippedConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	missing := map[string]string{
+		"github": "no GitHub token: set GITHUB_TOKEN",
+		"workiq": "Work IQ is not started before a person has accepted its licence: read https://github.com/microsoft/work-iq, then set config",
+	}
 	for _, s := range list.Servers {
-		if s.Name == "github" {
-			if s.State != "failed" || !strings.HasPrefix(s.Error, "no GitHub token: set GITHUB_TOKEN") {
-				t.Errorf("github is %s: %s", s.State, s.Error)
+		if says := missing[s.Name]; says != "" {
+			if s.State != "failed" || !strings.HasPrefix(s.Error, says) || strings.Contains(s.Error, "\n") {
+				t.Errorf("%s is %s: %s", s.Name, s.State, s.Error)
 			}
+			delete(missing, s.Name)
 			continue
 		}
 		if s.State != "ready" || s.Error != "" {
 			t.Errorf("%s is %s: %s", s.Name, s.State, s.Error)
 		}
+	}
+	for name := range missing {
+		t.Errorf("%s is not configured", name)
 	}
 	for _, tool := range list.Tools {
 		if tool.Unchecked() != "" || !gjson.ValidBytes(tool.Definition) {

@@ -116,4 +116,16 @@ var pluginsRules = map[string]map[string]string{
 		"sdk/failure": "what a service says instead of an answer",
 		"sdk/mcp":     "some search servers speak MCP",
 	},
+
+	"plugins/workiq": {
+		"plugins/workiq/internal/truth": "what the server says in prose",
+		"sdk/adapter":                   "it is a plugin",
+		"sdk/failure":                   "a licence that nobody accepted is a failure",
+		"sdk/mcp":                       "it starts Work IQ's server",
+		"sdk/mcpadapter":                "it serves that, shaped",
+	},
+	"plugins/workiq/internal/fakeworkiq": {},
+	"plugins/workiq/internal/truth": {
+		"sdk/failure": "prose becomes failures",
+	},
 }
