@@ -10,6 +10,7 @@ import (
 	"time"
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/internal/typed"
 )
 
 // progressInterval spaces progress events of one call: a person cannot read more
@@ -150,7 +151,7 @@ func (e *emitter) record(level slog.Level, logger string, data json.RawMessage) 
 		return
 	}
 	if !json.Valid(data) {
-		data, _ = encode(strings.ToValidUTF8(string(data), "\uFFFD"))
+		data, _ = typed.Encode(strings.ToValidUTF8(string(data), "\uFFFD"))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/internal/child"
 )
 
 // sent is one event and when it went out.
@@ -131,7 +132,7 @@ func TestOddProgress(t *testing.T) {
 
 func TestLoggerWritesHclogJSON(t *testing.T) {
 	var buf bytes.Buffer
-	log := newLogger(&buf, "x")
+	log := child.NewLogger(&buf, "x")
 	log.Debug("a <b>", "level", "mine", "time", 5, slog.Group("g", slog.String("msg", "inner")))
 	log.Log(t.Context(), slog.LevelError+4, "worse")
 	var record map[string]any

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +17,7 @@ import (
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/internal/typed"
 	"github.com/collet-dev/collet/sdk/internal/wire"
 )
 
@@ -147,7 +147,7 @@ func (s *service) CallTool(req *adapterpb.CallToolRequest, stream grpc.ServerStr
 		return stream.Send(&adapterpb.CallToolEvent{Event: &adapterpb.CallToolEvent_Log{Log: l}})
 	}}
 	var result *Result
-	if !isObject(call.Args) {
+	if !typed.IsObject(call.Args) {
 		err = notAnObject()
 	} else {
 		result, err = s.call(stream.Context(), r.server, call)
@@ -193,7 +193,7 @@ func fits(raw json.RawMessage) error {
 	if len(raw) > maxResult {
 		return failure.New(failure.InvalidResult, failure.Answered, "the result has %d bytes, at most %d can be carried", len(raw), maxResult)
 	}
-	if !isObject(raw) {
+	if !typed.IsObject(raw) {
 		return failure.New(failure.InvalidResult, failure.Answered, "the result is not a JSON object")
 	}
 	return nil
@@ -278,13 +278,6 @@ func object(raw []byte) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return raw
-}
-
-// isObject looks at the first character alone: whoever reads the rest finds out
-// what is wrong with it.
-func isObject(raw []byte) bool {
-	raw = bytes.TrimLeft(raw, " \t\r\n")
-	return len(raw) > 0 && raw[0] == '{'
 }
 
 func notAnObject() *failure.Failure {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/collet-dev/collet/sdk/internal/child"
+	"github.com/collet-dev/collet/sdk/internal/wire"
 	"io"
 	"log"
 	"log/slog"
@@ -31,11 +33,11 @@ import (
 // Main redirects os.Stdout, log and slog.Default to the plugin's log on stderr,
 // and os.Stdin, which the host keeps open as a sign of life, to nothing.
 func Main[C any](info Info, open func(context.Context, *Env, C) (Server, error)) {
-	out := stdout
-	os.Stdout = stderr
+	out := child.Stdout
+	os.Stdout = child.Stderr
 	p, err := newProgram(info, open)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
+		fmt.Fprintln(child.Stderr, err)
 		os.Exit(1)
 	}
 	if code := p.run(os.Args[1:], out); code != 0 {
@@ -52,7 +54,7 @@ func (p *program) run(args []string, out *os.File) int {
 	switch mode {
 	case "describe":
 		if err := p.printDescription(out); err != nil {
-			fmt.Fprintf(stderr, "collet-plugin-%s: describe: %v\n", p.info.Name, err)
+			fmt.Fprintf(child.Stderr, "collet-plugin-%s: describe: %v\n", p.info.Name, err)
 			return 1
 		}
 		return 0
@@ -63,8 +65,8 @@ func (p *program) run(args []string, out *os.File) int {
 		p.redirectLogs()
 		return p.debug()
 	}
-	if !startedByHost {
-		fmt.Fprintf(stderr, byHand, p.info.Name)
+	if child.Kind != wire.CookieValue {
+		fmt.Fprintf(child.Stderr, byHand, p.info.Name)
 		return 1
 	}
 	p.redirectLogs()
@@ -101,7 +103,7 @@ func (p *program) printDescription(out io.Writer) error {
 
 // redirectLogs makes everything that logs write the plugin's log.
 func (p *program) redirectLogs() {
-	logger := newLogger(stderr, p.info.Name)
+	logger := child.NewLogger(child.Stderr, p.info.Name)
 	slog.SetDefault(logger) // also redirects package log, at info level
 	log.SetFlags(0)
 }

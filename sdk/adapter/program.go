@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/internal/typed"
 )
 
 // features are the optional parts of the contract this package speaks. They say
@@ -41,14 +41,14 @@ func newProgram[C any](info Info, open func(context.Context, *Env, C) (Server, e
 	p := &program{info: info}
 	var err error
 	if len(info.ConfigSchema) == 0 {
-		if p.schema, err = configSchema(reflect.TypeFor[C]()); err != nil {
+		if p.schema, err = typed.ConfigSchema(reflect.TypeFor[C]()); err != nil {
 			return nil, fmt.Errorf("adapter %s: no schema for the config type %s: %w", info.Name, reflect.TypeFor[C](), err)
 		}
-	} else if p.schema, err = readSchema(info.ConfigSchema); err != nil {
+	} else if p.schema, err = typed.ReadSchema(info.ConfigSchema); err != nil {
 		return nil, fmt.Errorf("adapter %s: Info.ConfigSchema: %w", info.Name, err)
 	}
 	p.open = func(ctx context.Context, env *Env, raw json.RawMessage) (Server, error) {
-		cfg, problems := decode[C](raw)
+		cfg, problems := typed.Decode[C](raw)
 		if len(problems) > 0 {
 			return nil, p.badConfig(problems)
 		}
@@ -59,14 +59,14 @@ func newProgram[C any](info Info, open func(context.Context, *Env, C) (Server, e
 
 // check validates a config against its schema; nil means it is valid.
 func (p *program) check(raw json.RawMessage) error {
-	if problems := check(p.schema, raw); len(problems) > 0 {
+	if problems := typed.Check(p.schema, raw); len(problems) > 0 {
 		return p.badConfig(problems)
 	}
 	return nil
 }
 
 func (p *program) badConfig(problems []failure.Problem) error {
-	f := failure.New(failure.InvalidArguments, failure.NotSent, "bad config for plugin %s: %s", p.info.Name, summarize(problems))
+	f := failure.New(failure.InvalidArguments, failure.NotSent, "bad config for plugin %s: %s", p.info.Name, typed.Summarize(problems))
 	f.Origin, f.Problems = failure.OriginHost, problems
 	return f
 }
@@ -90,7 +90,7 @@ func (p *program) describe() (*describe.Description, error) {
 	}
 	if len(d.ConfigSchema) == 0 {
 		var err error
-		if d.ConfigSchema, err = encodeSchema(p.schema); err != nil {
+		if d.ConfigSchema, err = typed.EncodeSchema(p.schema); err != nil {
 			return nil, fmt.Errorf("adapter %s: encode the schema of its config: %w", d.Name, err)
 		}
 	}
@@ -139,16 +139,4 @@ func sdkVersion() string {
 		return unknown
 	}
 	return strings.TrimPrefix(version, "v")
-}
-
-// encode writes v as JSON the way collet passes JSON on: without escaping <, >
-// and &, and without a final newline.
-func encode(v any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/internal/typed"
 )
 
 // MetaUntrusted is the member of a result's _meta that, when true, says that
@@ -25,11 +25,11 @@ func Untrusted(text string, v any) (*Result, error) {
 	if !value.IsValid() {
 		return nil, adapterFault("the tool function has no structuredContent")
 	}
-	raw, err := encode(withoutNil(value).Interface())
+	raw, err := typed.Encode(typed.WithoutNil(value).Interface())
 	if err != nil {
 		return nil, adapterFault("encode what the tool function returned: %v", err)
 	}
-	whole, err := encode(answer{
+	whole, err := typed.Encode(answer{
 		Content: []textBlock{{Type: "text", Text: text}}, StructuredContent: raw,
 		Meta: map[string]bool{MetaUntrusted: true},
 	})
@@ -54,7 +54,7 @@ type textBlock struct {
 
 // textResult is a result with one text block.
 func textResult(text string, isError bool) (*Result, error) {
-	raw, err := encode(answer{Content: []textBlock{{Type: "text", Text: text}}, IsError: isError})
+	raw, err := typed.Encode(answer{Content: []textBlock{{Type: "text", Text: text}}, IsError: isError})
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func outputSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	case reflect.TypeFor[string](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[*Result]():
 		return nil, nil
 	}
-	s, err := objectSchema(t)
+	s, err := typed.ObjectSchema(t)
 	if err != nil {
 		return nil, fmt.Errorf("%w; a tool returns a struct, a map, string, json.RawMessage or *adapter.Result", err)
 	}
@@ -97,7 +97,7 @@ func toResult(out any) (*Result, error) {
 	if v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, adapterFault("the tool function returned a nil %T", out)
 	}
-	raw, err := encode(withoutNil(v).Interface())
+	raw, err := typed.Encode(typed.WithoutNil(v).Interface())
 	if err != nil {
 		return nil, adapterFault("encode what the tool function returned: %v", err)
 	}
@@ -106,7 +106,7 @@ func toResult(out any) (*Result, error) {
 
 func structured(raw json.RawMessage) (*Result, error) {
 	// The text is the very bytes of the object, so both say the same.
-	whole, err := encode(answer{Content: []textBlock{{Type: "text", Text: string(raw)}}, StructuredContent: raw})
+	whole, err := typed.Encode(answer{Content: []textBlock{{Type: "text", Text: string(raw)}}, StructuredContent: raw})
 	if err != nil {
 		return nil, adapterFault("encode a result: %v", err)
 	}
@@ -117,72 +117,4 @@ func adapterFault(format string, args ...any) *failure.Failure {
 	f := failure.New(failure.ServerError, failure.DeliveryUnknown, format, args...)
 	f.Origin = failure.OriginAdapter
 	return f
-}
-
-// withoutNil returns v with nil slices and maps replaced by empty ones, so that
-// the result keeps to the schema derived from its type, which knows no null. The
-// author's own values are left alone: what changes is copied.
-func withoutNil(v reflect.Value) reflect.Value {
-	t := v.Type()
-	if known[t] != nil || t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
-		return v
-	}
-	switch v.Kind() {
-	case reflect.Slice:
-		if v.IsNil() {
-			return reflect.MakeSlice(t, 0, 0)
-		}
-		if !holdsNilable(t.Elem()) {
-			return v
-		}
-		c := reflect.MakeSlice(t, v.Len(), v.Len())
-		for i := range v.Len() {
-			c.Index(i).Set(withoutNil(v.Index(i)))
-		}
-		return c
-	case reflect.Map:
-		c := reflect.MakeMapWithSize(t, v.Len())
-		for it := v.MapRange(); it.Next(); {
-			c.SetMapIndex(it.Key(), withoutNil(it.Value()))
-		}
-		return c
-	case reflect.Pointer:
-		if v.IsNil() {
-			return v
-		}
-		c := reflect.New(t.Elem())
-		c.Elem().Set(withoutNil(v.Elem()))
-		return c
-	case reflect.Struct:
-		c := reflect.New(t).Elem()
-		c.Set(v)
-		fillFields(c)
-		return c
-	default:
-		return v
-	}
-}
-
-// fillFields does withoutNil for the fields of an addressable struct, those
-// promoted from an embedded struct of an unexported type included.
-func fillFields(v reflect.Value) {
-	for i := range v.NumField() {
-		f := v.Field(i)
-		if f.CanSet() {
-			f.Set(withoutNil(f))
-		} else if v.Type().Field(i).Anonymous && f.Kind() == reflect.Struct {
-			fillFields(f)
-		}
-	}
-}
-
-// holdsNilable says whether a value of type t can hold a nil slice or map, so
-// that a long list of plain values is not copied.
-func holdsNilable(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Struct:
-		return true
-	default:
-		return false
-	}
 }

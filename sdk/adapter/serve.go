@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -17,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	"github.com/collet-dev/collet/sdk/internal/child"
 	"github.com/collet-dev/collet/sdk/internal/codec"
 	"github.com/collet-dev/collet/sdk/internal/wire"
 )
@@ -39,40 +38,15 @@ const (
 
 // serve answers the host until it ends this process, or is gone.
 func (p *program) serve(out *os.File) {
-	surviveHost()
+	child.OutliveHost()
 	svc := newService(p, slog.Default())
-	svc.claimOutput = sync.OnceFunc(claimOutput)
+	svc.claimOutput = sync.OnceFunc(child.ClaimOutput)
 	svc.rest = newRest(freeMemory)
-	if os.Getenv(wire.LeaseEnv) == wire.LeaseStdin {
-		holdLease(svc)
-	}
+	child.HoldLease(svc.log, svc.close)
 	// go-plugin writes the handshake to os.Stdout and then points it at a pipe.
 	os.Stdout = out
 	plugin.Serve(p.serveConfig(svc))
 	svc.close()
-}
-
-// surviveHost lets this process outlive the host by the moment it takes to close
-// the server. Without it the first log line into the host's closed pipe is the
-// end (os/signal, "SIGPIPE"), and a child that does not mind the end of its stdin
-// is left behind. Listening, unlike ignoring, is not inherited by children.
-func surviveHost() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
-
-// holdLease leaves once stdin ends: the host holds the other end and writes
-// nothing, so its end means that the host is gone, however it died. The
-// goroutine ends with the process.
-func holdLease(svc *service) {
-	lease := os.Stdin
-	// Authors' code, and children it starts, must not read from the lease.
-	if null, err := os.Open(os.DevNull); err == nil {
-		os.Stdin = null
-	}
-	go func() {
-		_, _ = io.Copy(io.Discard, lease)
-		svc.log.Info("the host is gone, leaving")
-		svc.close()
-		os.Exit(0)
-	}()
 }
 
 // debug serves a host that is told of this process by an environment variable,
@@ -90,10 +64,10 @@ func (p *program) debug() int {
 	case at := <-attach:
 		line, err := reattachLine(p.info.Name, at)
 		if err != nil {
-			fmt.Fprintf(stderr, "collet-plugin-%s: -debug: %v\n", p.info.Name, err)
+			fmt.Fprintf(child.Stderr, "collet-plugin-%s: -debug: %v\n", p.info.Name, err)
 			return 1
 		}
-		fmt.Fprintf(stderr, "Serving. Set this where the host starts, with the server's name from mcp.toml if it is another; interrupt to stop:\n\n\t%s\n\n", line)
+		fmt.Fprintf(child.Stderr, "Serving. Set this where the host starts, with the server's name from mcp.toml if it is another; interrupt to stop:\n\n\t%s\n\n", line)
 	case <-ended: // it could not listen, and has logged why
 		return 1
 	}
@@ -136,7 +110,7 @@ func (p *program) serveConfig(svc *service) *plugin.ServeConfig {
 			return grpc.NewServer(append(opts, svc.serverOptions()...)...)
 		},
 		Logger: hclog.New(&hclog.LoggerOptions{
-			Name: p.info.Name, Level: hclog.Warn, Output: stderr, JSONFormat: true,
+			Name: p.info.Name, Level: hclog.Warn, Output: child.Stderr, JSONFormat: true,
 		}),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/internal/typed"
 )
 
 // Tools is a Server made of functions: declare one, Add to it, return its
@@ -47,7 +48,7 @@ func Add[In, Out any](t *Tools, name, description string, f func(context.Context
 	}
 	var raw json.RawMessage
 	if err == nil {
-		raw, err = encode(&d)
+		raw, err = typed.Encode(&d)
 	}
 	if err != nil {
 		if t.err == nil {
@@ -65,13 +66,13 @@ func Add[In, Out any](t *Tools, name, description string, f func(context.Context
 			ReadOnly: d.Annotations.readOnly(), Idempotent: d.Annotations.idempotent(),
 		},
 		call: func(ctx context.Context, call *Call) (*Result, error) {
-			problems := check(d.schema, call.Args)
+			problems := typed.Check(d.schema, call.Args)
 			var in In
 			if len(problems) == 0 {
-				in, problems = decode[In](call.Args)
+				in, problems = typed.Decode[In](call.Args)
 			}
 			if len(problems) > 0 {
-				bad := failure.New(failure.InvalidArguments, failure.NotSent, "bad arguments for %s: %s", name, summarize(problems))
+				bad := failure.New(failure.InvalidArguments, failure.NotSent, "bad arguments for %s: %s", name, typed.Summarize(problems))
 				bad.Problems = problems
 				return nil, bad
 			}
@@ -183,7 +184,7 @@ func (d *definition) derive(in, out reflect.Type, opts []ToolOption) error {
 		return fmt.Errorf("result %s: %w", out, err)
 	}
 	if s != nil {
-		if d.OutputSchema, err = encodeSchema(s); err != nil {
+		if d.OutputSchema, err = typed.EncodeSchema(s); err != nil {
 			return fmt.Errorf("result %s: %w", out, err)
 		}
 	}
@@ -194,10 +195,10 @@ func (d *definition) deriveInput(in reflect.Type) error {
 	if d.rawSchema != nil {
 		d.InputSchema = d.rawSchema
 		var err error
-		d.schema, err = readSchema(d.rawSchema)
+		d.schema, err = typed.ReadSchema(d.rawSchema)
 		return err
 	}
-	s, err := objectSchema(in)
+	s, err := typed.ObjectSchema(in)
 	if err != nil {
 		return err
 	}
@@ -205,7 +206,7 @@ func (d *definition) deriveInput(in reflect.Type) error {
 		f(s)
 	}
 	d.schema = s
-	d.InputSchema, err = encodeSchema(s)
+	d.InputSchema, err = typed.EncodeSchema(s)
 	return err
 }
 

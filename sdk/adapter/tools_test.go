@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/internal/typed"
 )
 
 type base struct {
@@ -90,7 +91,7 @@ func TestStructuredResult(t *testing.T) {
 	out := found{Items: shared, Next: &item{}, base: base{Owner: "o"}}
 	r, err := toResult(out)
 	const object = `{"items":[{"tags":[]},{"tags":["<a>"]}],"index":{},"next":{"tags":[]},"owner":"o"}`
-	text, _ := encode(object)
+	text, _ := typed.Encode(object)
 	if want := `{"content":[{"type":"text","text":` + string(text) + `}],"structuredContent":` + object + `}`; err != nil || string(r.JSON) != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, r.JSON, want)
 	}
@@ -115,7 +116,7 @@ func TestStructuredResult(t *testing.T) {
 		if err := json.Unmarshal(r.JSON, &whole); err != nil {
 			t.Fatal(err)
 		}
-		if problems := check(schema, whole.StructuredContent); len(problems) != 0 {
+		if problems := typed.Check(schema, whole.StructuredContent); len(problems) != 0 {
 			t.Errorf("%s breaks %s: %v", whole.StructuredContent, definition.OutputSchema, problems)
 		}
 	}
@@ -195,21 +196,5 @@ func TestDeadlineIsNoToolError(t *testing.T) {
 	r, err := tools.Call(ctx, &Call{Tool: "x", Args: json.RawMessage("{}")})
 	if f := failure.Classify(err); f == nil || f.Class != failure.Timeout {
 		t.Errorf("%v, %v; want a timeout", r, err)
-	}
-}
-
-func TestUnescapeHTML(t *testing.T) {
-	for _, text := range []string{`<>&`, `\u003c`, `\\<\`, `"<"`, "\n<", `\`, ``} {
-		escaped, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := encode(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := unescapeHTML(escaped); string(got) != string(want) {
-			t.Errorf("%s became %s, want %s", escaped, got, want)
-		}
 	}
 }

@@ -6,7 +6,9 @@ var sdkRules = map[string]map[string]string{
 		"sdk/adapterpb/v1":   "it serves the contract",
 		"sdk/describe":       "it says what the plugin is",
 		"sdk/failure":        "errors of authors become failures on the wire",
+		"sdk/internal/child": "it runs in a process that a host started",
 		"sdk/internal/codec": "results travel without copies",
+		"sdk/internal/typed": "authors' Go types are schemas of configs, arguments and results",
 		"sdk/internal/wire":  "cookie, lease and limits are shared with sdk/launch",
 	},
 	"sdk/adapterpb/v1": {},
@@ -20,11 +22,17 @@ var sdkRules = map[string]map[string]string{
 		"sdk/adapterpb/v1":     "a failure travels as a detail of the contract",
 		"sdk/internal/excerpt": "a failure has to fit into gRPC trailers",
 	},
+	"sdk/internal/child": {
+		"sdk/internal/wire": "the cookie and the lease are shared with sdk/launch",
+	},
 	"sdk/internal/codec": {
 		"sdk/adapterpb/v1": "it knows the message that a large result is in",
 	},
 	"sdk/internal/excerpt": {},
-	"sdk/internal/wire":    {},
+	"sdk/internal/typed": {
+		"sdk/failure": "what does not fit is a problem of a failure",
+	},
+	"sdk/internal/wire": {},
 	"sdk/launch": {
 		"sdk/adapterpb/v1":     "it hands out the client of the contract",
 		"sdk/describe":         "it reads what a plugin says of itself",

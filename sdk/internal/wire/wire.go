@@ -13,10 +13,15 @@ const ProtocolVersion = 1
 const (
 	CookieKey   = "COLLET_PLUGIN"
 	CookieValue = "adapter.v1"
+	// HookCookieValue is that of the second kind of plugin, collet.hook.v1.
+	HookCookieValue = "hook.v1"
 )
 
-// PluginName is the one name in go-plugin's plugin set on both ends.
-const PluginName = "adapter"
+// The one name in go-plugin's plugin set on both ends, by the kind of plugin.
+const (
+	PluginName = "adapter"
+	HookName   = "hook"
+)
 
 // MaxMessage bounds one gRPC message, in bytes, on all four ends: adapter
 // server, host client, brokered Host server, and its client in the adapter. It

@@ -1,4 +1,4 @@
-package adapter
+package typed
 
 import (
 	"encoding/json"
@@ -28,7 +28,7 @@ type item2 struct {
 
 func everySchema(t testing.TB) *jsonschema.Schema {
 	t.Helper()
-	s, err := objectSchema(reflect.TypeFor[everyKind]())
+	s, err := ObjectSchema(reflect.TypeFor[everyKind]())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,9 +62,9 @@ func TestCheckAndDecode(t *testing.T) {
 		{`{} x`, []string{" type"}},
 	}
 	for _, test := range tests {
-		problems := check(s, json.RawMessage(test.in))
+		problems := Check(s, json.RawMessage(test.in))
 		if problems == nil {
-			_, problems = decode[everyKind](json.RawMessage(test.in))
+			_, problems = Decode[everyKind](json.RawMessage(test.in))
 		}
 		var got []string
 		for _, p := range problems {
@@ -77,7 +77,7 @@ func TestCheckAndDecode(t *testing.T) {
 }
 
 func TestNumbersKeepTheirDigits(t *testing.T) {
-	in, problems := decode[everyKind](json.RawMessage(`{"i":9007199254740993,"big":12345678901234567890,"free":1.0}`))
+	in, problems := Decode[everyKind](json.RawMessage(`{"i":9007199254740993,"big":12345678901234567890,"free":1.0}`))
 	if problems != nil || in.I != 9007199254740993 || in.Big != "12345678901234567890" || in.Free != json.Number("1.0") {
 		t.Errorf("%+v, %v", in, problems)
 	}
@@ -89,14 +89,14 @@ func TestProblemsAreBounded(t *testing.T) {
 		name, _ := json.Marshal(string(rune('一' + i)))
 		raw = append(append(append(raw, ','), name...), ":1"...)
 	}
-	problems := check(everySchema(t), append(raw, '}'))
+	problems := Check(everySchema(t), append(raw, '}'))
 	if len(problems) != maxProblems {
 		t.Errorf("%d problems", len(problems))
 	}
-	if got := summarize(problems); got != "/a is not a known member (and 15 more)" {
+	if got := Summarize(problems); got != "/a is not a known member (and 15 more)" {
 		t.Errorf("summary %q", got)
 	}
-	if got := summarize([]failure.Problem{{Message: "not JSON"}}); got != "not JSON" {
+	if got := Summarize([]failure.Problem{{Message: "not JSON"}}); got != "not JSON" {
 		t.Errorf("summary %q", got)
 	}
 }
@@ -109,18 +109,18 @@ func FuzzCheck(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if check(s, raw) != nil {
+		if Check(s, raw) != nil {
 			return
 		}
-		v, problems := decode[everyKind](raw)
+		v, problems := Decode[everyKind](raw)
 		if problems != nil {
 			return
 		}
-		again, err := encode(v)
+		again, err := Encode(v)
 		if err != nil {
 			t.Fatalf("%q decodes to %+v, which does not encode: %v", raw, v, err)
 		}
-		if problems := check(s, again); problems != nil {
+		if problems := Check(s, again); problems != nil {
 			t.Errorf("%q became %q: %v", raw, again, problems)
 		}
 	})

@@ -1,4 +1,4 @@
-package adapter
+package typed
 
 import (
 	"bytes"
@@ -21,12 +21,12 @@ import (
 // fit into a failure.
 const maxProblems = 16
 
-// check holds raw against the keywords that a schema derived from a Go type
+// Check holds raw against the keywords that a schema derived from a Go type
 // consists of, and those an author adds most: type, properties, required,
 // additionalProperties, items, enum, and the bounds of numbers. The host has
 // validated against the whole schema; this pass is what a tool function may rely
 // on whoever calls. A problem names the place by JSON Pointer (RFC 6901).
-func check(s *jsonschema.Schema, raw json.RawMessage) []failure.Problem {
+func Check(s *jsonschema.Schema, raw json.RawMessage) []failure.Problem {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
@@ -63,7 +63,7 @@ func (c *checker) value(s *jsonschema.Schema, path string, v any) {
 		return
 	}
 	if s.Enum != nil && !slices.ContainsFunc(s.Enum, func(e any) bool { return equal(e, v) }) {
-		allowed, _ := encode(s.Enum)
+		allowed, _ := Encode(s.Enum)
 		c.add(path, "enum", "must be one of %s", allowed)
 	}
 	switch v := v.(type) {
@@ -183,9 +183,9 @@ func equal(member, v any) bool {
 	return err == nil && bytes.Equal(b, w)
 }
 
-// decode reads a checked object into T. What the schema allows and T cannot
+// Decode reads a checked object into T. What the schema allows and T cannot
 // hold, such as 1.0 for an int, is a problem too.
-func decode[T any](raw json.RawMessage) (T, []failure.Problem) {
+func Decode[T any](raw json.RawMessage) (T, []failure.Problem) {
 	var v T
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -213,8 +213,8 @@ func pointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// summarize puts the first problem into a sentence; the rest travel beside it.
-func summarize(problems []failure.Problem) string {
+// Summarize puts the first problem into a sentence; the rest travel beside it.
+func Summarize(problems []failure.Problem) string {
 	p := problems[0]
 	text := p.Message
 	if p.Path != "" {
@@ -224,4 +224,23 @@ func summarize(problems []failure.Problem) string {
 		text += fmt.Sprintf(" (and %d more)", n)
 	}
 	return text
+}
+
+// Encode writes v as JSON the way collet passes JSON on: without escaping <, >
+// and &, and without a final newline.
+func Encode(v any) (json.RawMessage, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// IsObject looks at the first character alone: whoever reads the rest finds out
+// what is wrong with it.
+func IsObject(raw []byte) bool {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	return len(raw) > 0 && raw[0] == '{'
 }

@@ -1,4 +1,7 @@
-package adapter
+// Package typed derives JSON Schemas from Go types, and holds objects that others
+// sent against them and reads them into those types. It knows neither tools nor
+// configurations, only values.
+package typed
 
 import (
 	"bytes"
@@ -21,11 +24,11 @@ var known = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
 }
 
-// objectSchema derives the schema of a Go type that must come out as a JSON
+// ObjectSchema derives the schema of a Go type that must come out as a JSON
 // object. Clients refuse "type":["null","array"], which jsonschema-go writes for
 // every slice and pointer, so null is taken out: who has nothing to say leaves a
 // member out.
-func objectSchema(t reflect.Type) (*jsonschema.Schema, error) {
+func ObjectSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	if err := checkEmbedded(t, map[reflect.Type]bool{}); err != nil {
 		return nil, err
 	}
@@ -40,13 +43,13 @@ func objectSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// configSchema is objectSchema with secrets marked. Raw JSON is an object of
+// ConfigSchema is ObjectSchema with secrets marked. Raw JSON is an object of
 // unknown members.
-func configSchema(t reflect.Type) (*jsonschema.Schema, error) {
+func ConfigSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	if t == reflect.TypeFor[json.RawMessage]() {
 		return &jsonschema.Schema{Type: "object"}, nil
 	}
-	s, err := objectSchema(t)
+	s, err := ObjectSchema(t)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +81,13 @@ func tidy(s *jsonschema.Schema) {
 // occur elsewhere: inside a JSON string its quotes would be escaped.
 const anything = `{"$comment":"collet: anything"}`
 
-// encodeSchema writes s the way collet passes JSON on. jsonschema-go writes a
+// EncodeSchema writes s the way collet passes JSON on. jsonschema-go writes a
 // property that may be anything as true, which clients that expect an object
 // there refuse; and it escapes <, > and & in descriptions.
-func encodeSchema(s *jsonschema.Schema) (json.RawMessage, error) {
+func EncodeSchema(s *jsonschema.Schema) (json.RawMessage, error) {
 	c := s.CloneSchemas()
 	markEmpty(c)
-	raw, err := encode(c)
+	raw, err := Encode(c)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +132,11 @@ func unescapeHTML(raw []byte) []byte {
 	return out
 }
 
-// readSchema reads a schema that an author wrote. One that is JSON but holds what
+// ReadSchema reads a schema that an author wrote. One that is JSON but holds what
 // jsonschema-go cannot represent, such as a bound beyond an int, is nil: it is
 // sent as it is, and checked by the host alone.
-func readSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
-	if !json.Valid(raw) || !isObject(raw) {
+func ReadSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
+	if !json.Valid(raw) || !IsObject(raw) {
 		return nil, errors.New("the schema is not a JSON object")
 	}
 	var s *jsonschema.Schema

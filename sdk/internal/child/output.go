@@ -1,4 +1,6 @@
-package adapter
+// Package child is a plugin seen from inside its process: its streams, its log, and
+// the pipe that says whether the host lives. It knows no contract.
+package child
 
 import (
 	"io"
@@ -11,35 +13,36 @@ import (
 // The real streams, saved before go-plugin and this package redirect the
 // variables. Log lines always go to stderr, whatever os.Stderr is by then.
 var (
-	stdout = os.Stdout
-	stderr = os.Stderr
+	Stdout = os.Stdout
+	Stderr = os.Stderr
 )
 
-// startedByHost says whether this process was started as a plugin.
-var startedByHost = os.Getenv(wire.CookieKey) == wire.CookieValue
+// Kind is what a host started this process as, by the value of its magic cookie
+// (wire.CookieValue, wire.HookCookieValue); empty when it was started by hand.
+var Kind = os.Getenv(wire.CookieKey)
 
 // The handshake is the first line on stdout, and go-plugin takes any other text
 // there for a broken plugin. So in a plugin process, and only there, prints go to
 // stderr from now on, those of the plugin's own init functions included.
 var _ = func() struct{} {
-	if startedByHost {
-		os.Stdout = stderr
+	if Kind != "" {
+		os.Stdout = Stderr
 	}
 	return struct{}{}
 }()
 
-// claimOutput points the standard streams at the real stderr. go-plugin leaves
+// ClaimOutput points the standard streams at the real stderr. go-plugin leaves
 // them on pipes that only a connected host empties, where a print can block and
 // the last words before a crash are lost.
-func claimOutput() {
-	os.Stdout, os.Stderr = stderr, stderr
+func ClaimOutput() {
+	os.Stdout, os.Stderr = Stderr, Stderr
 }
 
-// newLogger returns a logger that writes hclog's JSON form to w: one object a
+// NewLogger returns a logger that writes hclog's JSON form to w: one object a
 // line with "@level", "@message", "@module" and "@timestamp" beside the
 // attributes. The host filters by level, so that changing its log level restarts
 // nothing.
-func newLogger(w io.Writer, module string) *slog.Logger {
+func NewLogger(w io.Writer, module string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
 		Level:       slog.LevelDebug,
 		ReplaceAttr: hclogKeys,
