@@ -39,7 +39,7 @@ build:
 
 ## run: list the tools of the shipped mcp.toml and call two of them
 run: build servers
-	bin/collet --config mcp.toml tools list
+	bin/collet --config mcp.toml tools list --refresh
 	bin/collet --config mcp.toml tools call hello/greet name=world
 	bin/collet --config mcp.toml tools call everything/get-sum a=2 b=40
 

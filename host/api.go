@@ -176,6 +176,10 @@ type Query struct {
 	Wait time.Duration
 	// Refresh asks servers that are already running for their tools again.
 	Refresh bool
+	// Recall answers with what a server offered an earlier host within the last day,
+	// under the same settings, in the place of starting it: Server.Asked says when that
+	// was, and Tool.Stale marks its tools. Only the other servers are waited for.
+	Recall bool
 }
 
 // Tool is one tool as the host knows it.
@@ -187,6 +191,7 @@ type Tool struct {
 	Description string   //
 	Exposure    Exposure //
 	ReadOnly    bool     // by the adapter's word, or by annotation
+	Stale       bool     // its server has not been asked by this host: see Server.Asked
 
 	InputSchema  json.RawMessage // as the server wrote it
 	OutputSchema json.RawMessage // nil when there is none
@@ -217,6 +222,9 @@ type Server struct {
 	// Failure is why a start failed, the process ended, or the upstream is in
 	// trouble.
 	Failure *Failure
+	// Asked is, in a Listing, when the server was last asked for the tools that are
+	// there, if that was not by this host. Zero: this host has asked it, or nobody.
+	Asked   time.Time
 	Version string // the upstream's own name and version, when known
 	Pid     int    // of the adapter process, 0 when none runs
 	LogFile string

@@ -85,7 +85,7 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 	begun := time.Now()
 	wait, cancel := context.WithTimeout(ctx, cmp.Or(q.Wait, defaultWait))
 	defer cancel()
-	fails := h.hub.Ready(wait, names, q.Refresh)
+	fails := h.hub.Ready(wait, h.unknown(wait, names, q), q.Refresh)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil, ctx.Err()
 	}
@@ -113,12 +113,15 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 			}
 			if len(tools) > 0 {
 				info.Error += "; its tools are those of its last list"
+				info.Asked, _, _ = s.Recalled()
 			}
 		case s != nil:
 			info.Error = "" // its upstream may be in trouble, but its tools are here
+			h.recalled(&info, s)
 		}
 		for _, t := range tools {
 			if shown := h.tool(s, t, spell); q.selects(shown) {
+				shown.Stale = !info.Asked.IsZero()
 				list.Tools = append(list.Tools, shown)
 			}
 		}
@@ -126,6 +129,75 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 	}
 	slices.SortFunc(list.Tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
+}
+
+// recallLimit is the age of a list that is not answered with any more: a server that
+// nobody asked for a day is worth the wait.
+const recallLimit = 24 * time.Hour
+
+// unknown are the servers that have to be asked for an answer to q.
+func (h *Host) unknown(ctx context.Context, names []string, q Query) []string {
+	if !q.Recall || q.Refresh {
+		return names
+	}
+	recalled := h.hub.RecallThese(ctx, names, time.Now().Add(-recallLimit))
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return recalled[n] })
+}
+
+// recalled says of a server whose tools are those of an earlier host when that
+// asked it, and what is known to be wrong with it since.
+func (h *Host) recalled(info *Server, s *server.Server) {
+	asked, trouble, ok := s.Recalled()
+	if !ok {
+		return
+	}
+	info.Asked = asked
+	const last = "; its tools are those of its last list"
+	switch {
+	case info.Failure != nil: // this host has tried
+		info.Error = info.Failure.Error() + last
+	case trouble != nil:
+		info.Failure = ofServer(info.Name, trouble.Failure)
+		info.Error = fmt.Sprintf("it did not start %s ago: %v%s", Age(trouble.At), trouble.Failure, last)
+	}
+}
+
+// Age is how long ago that was, for a person: 40s, 12m, 3h.
+func Age(t time.Time) string {
+	switch d := max(time.Since(t), time.Second); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	default:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+}
+
+// Known returns the tool of that canonical name without starting anything, if what
+// its server offers is known to this host or was, within the last day, to an earlier
+// one; nil if it is not. asked is as Server.Asked.
+func (h *Host) Known(ctx context.Context, canonical string) (t *Tool, asked time.Time) {
+	sn, tn, ok := name.Split(canonical)
+	s := h.hub.Server(sn)
+	if !ok || s == nil {
+		return nil, time.Time{}
+	}
+	h.hub.RecallThese(ctx, []string{sn}, time.Time{})
+	if at, _, ok := s.Recalled(); ok {
+		if time.Since(at) > recallLimit {
+			return nil, time.Time{}
+		}
+		asked = at
+	}
+	tools, _ := s.Tools()
+	i := slices.IndexFunc(tools, func(t *catalog.Tool) bool { return t.Name == tn })
+	if i < 0 || s.Settings().Rules.Of(tn) == Hidden {
+		return nil, time.Time{} // the server may have got it since
+	}
+	shown := h.tool(s, tools[i], h.spellings())
+	shown.Stale = !asked.IsZero()
+	return &shown, asked
 }
 
 // matching are the configured servers that pattern names, the disabled ones

@@ -154,12 +154,12 @@ func completeServers(_ context.Context, h openHost, _ *cobra.Command, given []st
 }
 
 // completePattern completes a server's name or SERVER/TOOL.
-func completePattern(ctx context.Context, h openHost, _ *cobra.Command, args []string, word string) *candidates {
+func (f *Factory) completePattern(ctx context.Context, h openHost, _ *cobra.Command, args []string, word string) *candidates {
 	c := nothing()
 	switch {
 	case len(args) > 0:
 	case strings.Contains(word, "/"):
-		addTools(ctx, c, h, word)
+		f.addTools(ctx, c, h, word)
 	default:
 		addServers(c, h, word, "")
 		c.noSpace() // a slash may follow
@@ -168,12 +168,12 @@ func completePattern(ctx context.Context, h openHost, _ *cobra.Command, args []s
 }
 
 // completeTool completes SERVER/TOOL.
-func completeTool(ctx context.Context, h openHost, _ *cobra.Command, args []string, word string) *candidates {
+func (f *Factory) completeTool(ctx context.Context, h openHost, _ *cobra.Command, args []string, word string) *candidates {
 	c := nothing()
 	switch {
 	case len(args) > 0:
 	case strings.Contains(word, "/"):
-		addTools(ctx, c, h, word)
+		f.addTools(ctx, c, h, word)
 	default:
 		addServers(c, h, word, "/")
 		c.noSpace()
@@ -191,16 +191,17 @@ func addServers(c *candidates, h catalog, word, suffix string) {
 }
 
 // addTools offers the tools of the one server that the word names.
-func addTools(ctx context.Context, c *candidates, h catalog, word string) {
+func (f *Factory) addTools(ctx context.Context, c *candidates, h catalog, word string) {
 	server, _, _ := strings.Cut(word, "/")
 	for _, s := range h.Servers() {
 		if s.Name != server {
 			continue
 		}
-		list, err := h.Tools(ctx, host.Query{Pattern: server + "/*", Wait: completionWait})
+		list, err := h.Tools(ctx, host.Query{Pattern: server + "/*", Wait: completionWait, Recall: true})
 		if err != nil {
 			return
 		}
+		f.refreshBehind(server, oldest(list))
 		for i := range list.Tools {
 			c.add(word, list.Tools[i].Name, firstLine(&list.Tools[i]))
 		}

@@ -17,7 +17,7 @@ const maxEntries = 10_000
 
 // completeCall completes the words of a call; a file needs no host.
 func (f *Factory) completeCall() cobra.CompletionFunc {
-	ask := f.complete(completeArgument)
+	ask := f.complete(f.completeArgument)
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		key, path, ok := strings.Cut(word, "=@")
 		if len(args) == 0 || !ok || key == "" || strings.Contains(key, "=") {
@@ -30,9 +30,9 @@ func (f *Factory) completeCall() cobra.CompletionFunc {
 }
 
 // completeArgument completes SERVER/TOOL, and after it the tool's arguments.
-func completeArgument(ctx context.Context, h openHost, cmd *cobra.Command, args []string, word string) *candidates {
+func (f *Factory) completeArgument(ctx context.Context, h openHost, cmd *cobra.Command, args []string, word string) *candidates {
 	if len(args) == 0 {
-		return completeTool(ctx, h, cmd, args, word)
+		return f.completeTool(ctx, h, cmd, args, word)
 	}
 	if cmd.Flags().Changed("args") { // it excludes them
 		return nothing()
@@ -40,10 +40,14 @@ func completeArgument(ctx context.Context, h openHost, cmd *cobra.Command, args 
 	if checkToolName(args[0]) != nil {
 		return nothing()
 	}
-	t, err := h.Tool(ctx, args[0])
-	if err != nil {
-		return nothing()
+	t, asked := h.Known(ctx, args[0])
+	if t == nil {
+		var err error
+		if t, err = h.Tool(ctx, args[0]); err != nil {
+			return nothing()
+		}
 	}
+	f.refreshBehind(t.Server, asked)
 	if key, value, ok := strings.Cut(word, "="); ok {
 		return completeValue(t.InputSchema, key, value, args[1:])
 	}

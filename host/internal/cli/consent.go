@@ -125,7 +125,7 @@ whoever gave them. It counts for hosts that run, too, from their next call on.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: f.complete(completePattern),
+		ValidArgsFunction: f.complete(f.completePattern),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if opts.Pattern = args[0]; opts.Pattern == "" {

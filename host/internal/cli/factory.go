@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
@@ -22,6 +23,7 @@ type catalog interface {
 	Problems() []host.Problem
 	Servers() []host.Server
 	Tools(ctx context.Context, q host.Query) (*host.Listing, error)
+	Known(ctx context.Context, name string) (*host.Tool, time.Time)
 }
 
 // caller reaches one tool.

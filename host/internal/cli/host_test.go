@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
@@ -38,6 +39,7 @@ func (h *fakeHost) Servers() []host.Server   { return h.listing.Servers }
 func (h *fakeHost) Tools(context.Context, host.Query) (*host.Listing, error) {
 	return &h.listing, h.err
 }
+func (h *fakeHost) Known(context.Context, string) (*host.Tool, time.Time) { return nil, time.Time{} }
 func (h *fakeHost) Tool(context.Context, string) (*host.Tool, error) {
 	if h.tool == nil {
 		return nil, h.err

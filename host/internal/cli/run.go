@@ -91,7 +91,7 @@ memory or its output was over the limit; 130 canceled.`,
 	flags.StringArrayVar(&opts.Allow, "allow", nil, "let the script see and call only tools that `PATTERN` names")
 	flags.BoolVar(&opts.DryRun, "dry-run", false, "do not call tools that may change something, print the calls")
 	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
-	completeFlag(cmd, "allow", f.complete(completePattern))
+	completeFlag(cmd, "allow", f.complete(f.completePattern))
 	completeFlag(cmd, "timeout", words())
 	return cmd
 }

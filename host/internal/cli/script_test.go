@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -85,9 +86,12 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"json":  jsonPath,
-			"keep":  keep,
+			"exits":  exits,
+			"json":   jsonPath,
+			"keep":   keep,
+			"age":    age,
+			"awaits": awaits,
+			"damage": damage,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -124,6 +128,59 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 	handle, err := store.Put(context.Background(), args[1], "s/t", []byte(ts.ReadFile(args[2])))
 	ts.Check(err)
 	ts.Setenv(args[0], handle)
+}
+
+// age runs "age DURATION DIR": it makes the files of the directory look that old.
+func age(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: age DURATION DIR")
+	}
+	d, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	for _, path := range files(ts, args[1]) {
+		when := time.Now().Add(-d)
+		ts.Check(os.Chtimes(path, when, when))
+	}
+}
+
+// damage runs "damage DIR": it changes a byte in the middle of each file there.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: damage DIR")
+	}
+	for _, path := range files(ts, args[0]) {
+		data, err := os.ReadFile(path)
+		ts.Check(err)
+		if len(data) > 0 {
+			data[len(data)/2] ^= 1
+		}
+		ts.Check(os.WriteFile(path, data, 0o600))
+	}
+}
+
+func files(ts *testscript.TestScript, dir string) []string {
+	all, err := filepath.Glob(filepath.Join(ts.MkAbs(dir), "*"))
+	ts.Check(err)
+	return all
+}
+
+// awaitLimit is what another process may take on a busy machine.
+const awaitLimit = time.Minute
+
+// awaits runs "awaits TEXT FILE": it waits until the file has the text.
+func awaits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: awaits TEXT FILE")
+	}
+	for end := time.Now().Add(awaitLimit); ; time.Sleep(10 * time.Millisecond) { // nothing tells of it
+		data, err := os.ReadFile(ts.MkAbs(args[1]))
+		if err == nil && strings.Contains(string(data), args[0]) {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("%s never had %q: %s", args[1], args[0], data)
+		}
+	}
 }
 
 // jsonPath runs "json PATH WANT": the raw JSON at that GJSON path of the last

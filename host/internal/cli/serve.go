@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"io"
-	"runtime"
 	"sync"
 	"time"
 
@@ -83,19 +82,12 @@ has had its first start.`,
 // httpFlags mean nothing without --http.
 var httpFlags = []string{"sse", "token-file", "scoped-token-file", "issuer", "audience", "allow-host", "allow-origin"}
 
-// reserveSize is memory that is held and never touched, and so takes up none. The
-// garbage collector runs when twice of what is alive has been allocated; of the few MiB
-// of a small front that would be every few hundred calls, for a tenth of the work.
-const reserveSize = 16 << 20
-
 func serveRun(ctx context.Context, opts *serveOptions) error {
 	h, err := opts.Host(ctx)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	reserve := make([]byte, reserveSize)
-	defer runtime.KeepAlive(reserve)
 	if opts.Address != "" {
 		return serveHTTP(ctx, opts, h)
 	}

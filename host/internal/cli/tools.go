@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/tidwall/gjson"
@@ -29,6 +30,9 @@ func toolJSON(t *host.Tool, more ...func(*rawjson.Object)) []byte {
 	o.String("schemaState", schemaState(t))
 	o.Raw("inputSchema", readable(t.InputSchema))
 	o.Raw("outputSchema", readable(t.OutputSchema))
+	if t.Stale {
+		o.Bool("stale", true)
+	}
 	for _, add := range more {
 		add(&o)
 	}
@@ -69,6 +73,9 @@ func serverJSON(s *host.Server) []byte {
 	o.String("state", s.State)
 	o.String("plugin", s.Plugin)
 	o.OptionalString("error", s.Error)
+	if !s.Asked.IsZero() {
+		o.String("asked", s.Asked.UTC().Format(time.RFC3339))
+	}
 	return o.Bytes()
 }
 

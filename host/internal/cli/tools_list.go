@@ -22,6 +22,7 @@ const listWait = 30 * time.Second
 type toolsListOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
+	Behind  func(pattern string, oldest time.Time)
 
 	Pattern, Exposure     string
 	JSON, Tokens, Refresh bool
@@ -29,13 +30,18 @@ type toolsListOptions struct {
 }
 
 func newCmdToolsList(f *Factory, runF func(context.Context, *toolsListOptions) error) *cobra.Command {
-	opts := &toolsListOptions{Streams: f.Streams, Host: f.open}
+	opts := &toolsListOptions{Streams: f.Streams, Host: f.open, Behind: f.refreshBehind}
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN]",
 		Short: "List the tools of all servers",
 		Long: `List the tools of all enabled servers, or those that PATTERN names: SERVERS or
 SERVERS/TOOLS, two globs such as 'github', 'github/*_issue' or '*/read_*'. Only
 the servers that PATTERN names are started.
+
+A server that was asked within the last day, by any collet, is not started for a
+list: its tools are those it had then, and marked as such. When that was more than
+a minute ago it is asked again behind, for the next list; with --refresh this list
+waits for it. A call never relies on what is kept.
 
 Servers whose tools are missing are told on stderr. The exit code is 0 if any
 server answered, else that of the worst failure.`,
@@ -46,7 +52,7 @@ server answered, else that of the worst failure.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: f.complete(completePattern),
+		ValidArgsFunction: f.complete(f.completePattern),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				opts.Pattern = args[0]
@@ -82,17 +88,21 @@ func toolsListRun(ctx context.Context, opts *toolsListOptions) error {
 	}
 	defer h.Close()
 	spinner := opts.spin()
-	list, err := h.Tools(ctx, host.Query{Pattern: opts.Pattern, Exposure: only, Wait: opts.Wait, Refresh: opts.Refresh})
+	list, err := h.Tools(ctx, host.Query{Pattern: opts.Pattern, Exposure: only, Wait: opts.Wait, Refresh: opts.Refresh, Recall: true})
 	spinner.Stop()
 	if err != nil {
 		return err
 	}
+	opts.Behind(opts.Pattern, oldest(list))
 	var costs *costs
 	if opts.Tokens {
 		costs = estimate(h, list)
 	}
 	if err := printTools(opts, list, costs); err != nil {
 		return err
+	}
+	if !opts.JSON {
+		tellStale(opts.Streams, list)
 	}
 	return quiet(opts.tellServers(list, len(h.Servers())))
 }

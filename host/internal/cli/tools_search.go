@@ -19,14 +19,15 @@ const maxFound = 50
 type toolsSearchOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
+	Behind  func(pattern string, oldest time.Time)
 
-	Query host.SearchQuery
-	JSON  bool
-	Wait  time.Duration
+	Query         host.SearchQuery
+	JSON, Refresh bool
+	Wait          time.Duration
 }
 
 func newCmdToolsSearch(f *Factory, runF func(context.Context, *toolsSearchOptions) error) *cobra.Command {
-	opts := &toolsSearchOptions{Streams: f.Streams, Host: f.open}
+	opts := &toolsSearchOptions{Streams: f.Streams, Host: f.open, Behind: f.refreshBehind}
 	cmd := &cobra.Command{
 		Use:   "search QUERY...",
 		Short: "Find tools by what they do, or by name",
@@ -34,7 +35,8 @@ func newCmdToolsSearch(f *Factory, runF func(context.Context, *toolsSearchOption
 best first, those of exposure hidden never.
 
 The query is in words, in several languages; names of tools, with commas between,
-are found as such. Servers whose tools are missing are told on stderr.`,
+are found as such. What servers offered lately stands for them, as for 'tools list'.
+Servers whose tools are missing are told on stderr.`,
 		Example: "  collet tools search 'create a pull request'\n  collet tools search read file --server files --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
@@ -63,6 +65,7 @@ are found as such. Servers whose tools are missing are told on stderr.`,
 	flags.StringVar(&opts.Query.Server, "server", "", "only tools of this `SERVER`, the only one that is started then")
 	flags.IntVar(&opts.Query.Limit, "limit", 0, "the most tools to find (default 5)")
 	flags.BoolVar(&opts.JSON, "json", false, `print {"tools":[...],"total":N,"pending":[...]}`)
+	flags.BoolVar(&opts.Refresh, "refresh", false, "ask the servers again instead of using what is known")
 	flags.DurationVar(&opts.Wait, "wait", listWait, "wait at most this long for servers that are starting")
 	completeFlag(cmd, "server", f.complete(func(_ context.Context, h openHost, _ *cobra.Command, _ []string, word string) *candidates {
 		c := nothing()
@@ -85,18 +88,19 @@ func toolsSearchRun(ctx context.Context, opts *toolsSearchOptions) error {
 			opts.Query.Server = s.Name
 		}
 	}
-	list, err := awaitTools(ctx, h, opts.Streams, host.Query{Pattern: opts.Query.Server, Wait: opts.Wait}, opts.JSON)
+	list, err := awaitTools(ctx, h, opts.Streams, host.Query{Pattern: opts.Query.Server, Wait: opts.Wait, Refresh: opts.Refresh, Recall: true}, opts.JSON)
 	if err != nil {
 		return err
 	}
+	opts.Behind(opts.Query.Server, oldest(list))
 	found, err := h.Search(ctx, opts.Query)
 	if err != nil {
 		return err
 	}
 	if opts.JSON {
-		err = printJSON(opts.Streams, found)
-	} else {
-		err = printFound(opts.Streams, gjson.ParseBytes(found))
+		err = printJSON(opts.Streams, withStale(found, list))
+	} else if err = printFound(opts.Streams, gjson.ParseBytes(found)); err == nil {
+		tellStale(opts.Streams, list)
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,21 +18,23 @@ import (
 type toolsShowOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
+	Behind  func(pattern string, oldest time.Time)
 
 	Tool       string
 	JSON       bool
 	TypeScript bool
+	Refresh    bool
 }
 
 func newCmdToolsShow(f *Factory, runF func(context.Context, *toolsShowOptions) error) *cobra.Command {
-	opts := &toolsShowOptions{Streams: f.Streams, Host: f.open}
+	opts := &toolsShowOptions{Streams: f.Streams, Host: f.open, Behind: f.refreshBehind}
 	cmd := &cobra.Command{
 		Use:     "show " + toolArgument,
 		Short:   "Show one tool: what it does and which arguments it takes",
 		Example: "  collet tools show files/read_text_file",
 		Args:    exactly(1, "SERVER/TOOL"),
 
-		ValidArgsFunction: f.complete(completeTool),
+		ValidArgsFunction: f.complete(f.completeTool),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Tool = args[0]
 			if runF != nil {
@@ -42,6 +45,7 @@ func newCmdToolsShow(f *Factory, runF func(context.Context, *toolsShowOptions) e
 	}
 	cmd.Flags().BoolVar(&opts.TypeScript, "ts", false, "print the tool's TypeScript declaration, as scripts call it")
 	cmd.Flags().BoolVar(&opts.JSON, "json", false, "print the tool as 'tools list --json' does, with unchecked and definition, which is what the server sent")
+	cmd.Flags().BoolVar(&opts.Refresh, "refresh", false, "ask the server instead of using what it said lately")
 	return cmd
 }
 
@@ -61,13 +65,17 @@ func toolsShowRun(ctx context.Context, opts *toolsShowOptions) error {
 	if !opts.JSON {
 		spinner = opts.Streams.Spin(opts.Tool)
 	}
-	t, err := h.Tool(ctx, opts.Tool)
+	t, asked, err := opts.find(ctx, h)
 	spinner.Stop()
 	if err != nil {
 		return err
 	}
+	opts.Behind(t.Server, asked)
 	if opts.JSON {
 		return printJSON(opts.Streams, toolJSON(t, func(o *rawjson.Object) {
+			if !asked.IsZero() {
+				o.String("asked", asked.UTC().Format(time.RFC3339))
+			}
 			o.OptionalString("unchecked", t.Unchecked())
 			o.Raw("definition", t.Definition)
 		}))
@@ -76,7 +84,23 @@ func toolsShowRun(ctx context.Context, opts *toolsShowOptions) error {
 		_, err := io.WriteString(opts.Streams.Out, t.TypeScript())
 		return err
 	}
-	return printTool(opts.Streams, t)
+	if err := printTool(opts.Streams, t); err != nil || asked.IsZero() {
+		return err
+	}
+	opts.Streams.Note("collet: as %s said %s ago; --refresh asks it again", t.Server, host.Age(asked))
+	return nil
+}
+
+// find returns the tool, from what its server said lately if that will do; asked is
+// when that was.
+func (opts *toolsShowOptions) find(ctx context.Context, h openHost) (*host.Tool, time.Time, error) {
+	if !opts.Refresh {
+		if t, asked := h.Known(ctx, opts.Tool); t != nil {
+			return t, asked, nil
+		}
+	}
+	t, err := h.Tool(ctx, opts.Tool)
+	return t, time.Time{}, err
 }
 
 // checkToolName refuses what cannot be a tool's name before anything is started.

@@ -36,7 +36,7 @@ The exit code is not 0 if the tools of any server are missing.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: f.complete(completePattern),
+		ValidArgsFunction: f.complete(f.completePattern),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				opts.Pattern = args[0]

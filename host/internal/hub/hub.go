@@ -219,6 +219,28 @@ func (h *Hub) Recall(ctx context.Context) {
 	h.recallNames()
 }
 
+// RecallThese is Recall for the named servers. It returns those whose tools, for want
+// of anything newer, are what they offered an earlier host since the given time.
+func (h *Hub) RecallThese(ctx context.Context, names []string, since time.Time) map[string]bool {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	recalled := map[string]bool{}
+	for _, n := range names {
+		if s := h.Server(n); s != nil {
+			wg.Go(func() {
+				s.Recall(ctx)
+				if asked, _, ok := s.Recalled(); ok && asked.After(since) {
+					mu.Lock()
+					defer mu.Unlock()
+					recalled[n] = true
+				}
+			})
+		}
+	}
+	wg.Wait()
+	return recalled
+}
+
 // Close stops all servers side by side, so that one that will not stop delays no
 // other. It is bounded by ctx.
 func (h *Hub) Close(ctx context.Context) error {

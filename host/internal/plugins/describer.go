@@ -116,6 +116,28 @@ func (d *Describer) Sum(path string) (string, error) {
 	return sum, nil
 }
 
+// Known returns the SHA-256 of the binary at path, as Sum, and what it said about
+// itself if that is known without running it, else nil.
+func (d *Describer) Known(path string) (string, *describe.Description, error) {
+	file, err := identify(path)
+	if err != nil {
+		return "", nil, err
+	}
+	if last, ok := d.remembered(file); ok {
+		return last.sum, last.desc, nil
+	}
+	sum, err := d.Sum(path)
+	if err != nil || d.CacheDir == "" {
+		return sum, nil, err
+	}
+	desc, ok := cache{filepath.Join(d.CacheDir, "describe")}.description(sum)
+	if !ok {
+		return sum, nil, nil
+	}
+	d.remember(file, sum, desc)
+	return sum, desc, nil
+}
+
 func (d *Describer) remembered(file identity) (told, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

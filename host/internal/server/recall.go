@@ -5,11 +5,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/snapshot"
+	"github.com/collet-dev/collet/sdk/describe"
+	"github.com/collet-dev/collet/sdk/failure"
 )
 
 // observation is what a server offered at one moment.
@@ -26,22 +31,60 @@ func (s *Server) key(set *config.Server, path string) *snapshot.Key {
 	if s.env.Snapshots == nil {
 		return nil
 	}
-	plugin, err := s.env.Describer.Sum(path)
+	plugin, desc, err := s.env.Describer.Known(path)
 	if err != nil {
 		s.env.Log.Debug("what the server offers is not kept: its plugin cannot be read", "server", s.name, "error", err)
 		return nil
 	}
-	return s.keyOf(set, plugin)
+	return s.keyOf(set, plugin, desc)
 }
 
 // keyOf has a place of its own for hosts that let servers ask: to those, servers
-// may offer more.
-func (s *Server) keyOf(set *config.Server, plugin string) *snapshot.Key {
+// may offer more. desc is what the plugin says of itself, nil when that is not known.
+func (s *Server) keyOf(set *config.Server, plugin string, desc *describe.Description) *snapshot.Key {
 	asks := s.env.Asks != nil && s.env.Asks()
+	if desc != nil && len(desc.Environment) > 0 {
+		plugin += " " + digest(s.variables(desc.Environment))
+	}
 	return &snapshot.Key{
 		Server: s.name, Place: strconv.FormatBool(asks) + " " + home(set),
-		Entry: EntrySum(set), Plugin: plugin,
+		Entry: s.reached(set), Plugin: plugin,
 	}
+}
+
+// reached is a digest of what decides which server is reached, and as whom: the entry
+// as written and with its values resolved, and the variables that it names for its
+// child. A value that is a command counts as written: to look for what is kept runs
+// nothing.
+func (s *Server) reached(set *config.Server) string {
+	r := s.env.Resolver
+	r.Command = func(_ context.Context, script, _ string) (string, error) { return "!" + script, nil }
+	res, err := set.Resolve(context.Background(), r)
+	if err != nil { // nothing was ever kept under it: it does not start so
+		return digest([]any{reach(set), "unresolved"})
+	}
+	return digest([]any{reach(set), res, s.variables(set.InheritEnv.Names)})
+}
+
+// variables are those of the host's environment that have one of the names.
+func (s *Server) variables(names []string) []string {
+	var out []string
+	for _, kv := range s.env.Environ {
+		if k, _, _ := strings.Cut(kv, "="); slices.Contains(names, k) {
+			out = append(out, kv)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func digest(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // there are only texts in it
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
 }
 
 // EntrySum is a digest of everything in an entry that decides which server is
@@ -63,12 +106,7 @@ func (s *Server) Recall(ctx context.Context) {
 		return
 	}
 	set := s.Settings()
-	plugin := ""
-	if path, err := s.pluginFile(ctx, set); err == nil {
-		// One that cannot be read is as one that is missing.
-		plugin, _ = s.env.Describer.Sum(path)
-	}
-	snap, err := s.env.Snapshots.Read(*s.keyOf(set, plugin))
+	snap, err := s.env.Snapshots.Read(*s.present(ctx, set))
 	if err != nil {
 		s.env.Log.Debug("what the server offered cannot be recalled", "server", s.name, "error", err)
 	}
@@ -82,7 +120,7 @@ func (s *Server) Recall(ctx context.Context) {
 	s.mu.Lock()
 	late := s.listed || s.Settings() != set || s.life.state == Stopped
 	if !late {
-		s.tools, s.recalled = tools, true
+		s.tools, s.recalled, s.asked, s.trouble = tools, true, snap.Asked, snap.Trouble
 		s.introduced = introduction(snap.Info, snap.Methods)
 		s.movedLocked()
 	}
@@ -91,6 +129,64 @@ func (s *Server) Recall(ctx context.Context) {
 		s.env.Listed(s.name)
 	}
 }
+
+// present is the key of what there may be to recall.
+func (s *Server) present(ctx context.Context, set *config.Server) *snapshot.Key {
+	path, err := s.pluginFile(ctx, set)
+	if err != nil {
+		return s.keyOf(set, "", nil)
+	}
+	plugin, desc, err := s.env.Describer.Known(path)
+	if err != nil { // one that cannot be read is as one that is missing
+		return s.keyOf(set, "", nil)
+	}
+	return s.keyOf(set, plugin, desc)
+}
+
+// Recalled reports whether Tools are those that the server offered another host,
+// and it has not been asked by this one yet: when it said so, and why it could not be
+// started since, if that was tried.
+func (s *Server) Recalled() (asked time.Time, trouble *Trouble, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.recalled || s.listed {
+		return time.Time{}, nil, false
+	}
+	if t := s.trouble; t != nil {
+		f := notSent(failure.Unknown, "%s", t.Message)
+		for c := range failure.Canceled {
+			if c.String() == t.Class {
+				f.Class = c
+			}
+		}
+		f.Misconfigured, f.Remote = t.Misconfigured, s.Settings().URL != ""
+		trouble = &Trouble{At: t.At, Failure: f}
+	}
+	return s.asked, trouble, true
+}
+
+// Trouble is why a server could not be started, and when that was.
+type Trouble struct {
+	At      time.Time
+	Failure *Failure
+}
+
+// keepTrouble has it kept, beside what the server offered, why it could not be
+// started. Failures that say nothing of the server are none.
+func (s *Server) keepTrouble(set *config.Server, fail *Failure) {
+	if s.env.Snapshots == nil || fail.Class == failure.Canceled {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), findWait)
+	defer cancel()
+	why := &snapshot.Trouble{At: time.Now(), Class: fail.Class.String(), Message: s.Redact(fail.Message), Misconfigured: fail.Misconfigured}
+	if err := s.env.Snapshots.Fail(*s.present(ctx, set), why); err != nil {
+		s.env.Log.Debug("why the server did not start cannot be kept", "server", s.name, "error", err)
+	}
+}
+
+// findWait bounds the look for a plugin's file.
+const findWait = 5 * time.Second
 
 // keepLocked has what the server offers now kept, in the background: r is what it
 // was told by. What is to be kept already is overtaken by it.

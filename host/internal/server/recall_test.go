@@ -230,3 +230,90 @@ func TestSettle(t *testing.T) {
 		after("the start succeeds", v.took)
 	})
 }
+
+// What a value resolves to counts, as what is written does; commands are not run.
+func TestRecallUnderOtherValues(t *testing.T) {
+	k := newKeeper(t)
+	env := map[string]string{"TOKEN": "one"}
+	host := func() *supervised {
+		v := k.host(t, &config.Server{Command: "x", Env: map[string]string{"A": "${TOKEN}", "B": "!pass"}, InheritEnv: config.InheritEnv{Names: []string{"REGION"}}})
+		v.env.Resolver.Lookup = func(n string) (string, bool) { s, ok := env[n]; return s, ok }
+		v.env.Resolver.Command = func(context.Context, string, string) (string, error) {
+			t.Error("a command runs to look at what is kept")
+			return "", nil
+		}
+		v.env.Environ = []string{"REGION=" + env["REGION"], "SHLVL=" + env["SHLVL"]}
+		return v
+	}
+	first := host()
+	first.tools = []string{"a"}
+	if err := first.Ready(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ name, value, want string }{
+		{"", "", "a"}, {"SHLVL", "2", "a"}, {"TOKEN", "two", ""}, {"TOKEN", "one", "a"}, {"REGION", "eu", ""},
+	} {
+		if step.name != "" {
+			env[step.name] = step.value
+		}
+		v := host()
+		v.Recall(t.Context())
+		v.shows(t, step.name+"="+step.value, step.want, false)
+	}
+	delete(env, "TOKEN")
+	v := host()
+	v.Recall(t.Context())
+	v.shows(t, "a variable that is not set", "", false)
+	data, err := filepath.Glob(filepath.Join(k.store.Dir, "*"))
+	if err != nil || len(data) != 1 {
+		t.Fatal(data, err)
+	}
+	if raw, err := os.ReadFile(data[0]); err != nil || strings.Contains(string(raw), "one") {
+		t.Errorf("%v: the value is in %s", err, raw)
+	}
+}
+
+// Why a server did not start is told with what it offered, until it starts again.
+func TestRecallWithTrouble(t *testing.T) {
+	k := newKeeper(t)
+	first := k.host(t, &config.Server{Command: "x"})
+	first.tools = []string{"a"}
+	if err := first.Ready(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	broken := k.host(t, &config.Server{Command: "x"})
+	broken.fail = func() *Failure { return notSent(failure.ConnectionRefused, "it is broken") }
+	if err := broken.Ready(t.Context(), 0); err == nil {
+		t.Fatal("it starts")
+	}
+	if err := broken.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next := k.host(t, &config.Server{Command: "x"})
+	next.Recall(t.Context())
+	next.shows(t, "with trouble", "a", false)
+	asked, trouble, ok := next.Recalled()
+	if !ok || asked.IsZero() || trouble == nil || trouble.Failure.Class != failure.ConnectionRefused || trouble.Failure.Message == "" {
+		t.Errorf("%v %+v %v", asked, trouble, ok)
+	}
+	if err := next.Ready(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := next.Recalled(); ok {
+		t.Error("it was asked")
+	}
+	if err := next.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	last := k.host(t, &config.Server{Command: "x"})
+	last.Recall(t.Context())
+	if _, trouble, ok := last.Recalled(); !ok || trouble != nil {
+		t.Errorf("%+v %v", trouble, ok)
+	}
+}

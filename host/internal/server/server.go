@@ -95,9 +95,11 @@ type Server struct {
 	listed bool // tools is what the server said under these settings, if only in an earlier run
 	// recalled: tools is what another host was told under these settings.
 	recalled bool
-	since    time.Time    // when these settings came
-	unkept   *observation // what is to be kept next
-	keeping  bool         // somebody sees to that
+	asked    time.Time         // when that was, and
+	trouble  *snapshot.Trouble // why it could not be started since; nil when nobody tried
+	since    time.Time         // when these settings came
+	unkept   *observation      // what is to be kept next
+	keeping  bool              // somebody sees to that
 	// introduced is what the upstream said of itself under these settings, likewise.
 	introduced *Introduction
 	withdrawn  withdrawals

@@ -100,6 +100,7 @@ func (s *Server) settleLocked(st *start, r *run, tools []*catalog.Tool, fail *Fa
 	}
 	close(st.done)
 	if fail != nil && state != Stopped {
+		s.keepTrouble(s.Settings(), fail)
 		s.env.Log.Warn("server did not start", "server", s.name, "error", fail)
 		s.startAgain()
 	}

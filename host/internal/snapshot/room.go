@@ -45,6 +45,7 @@ func (s *Store) makeRoom(root *os.Root, mine string) error {
 			return err
 		case strings.HasSuffix(e.Name(), partSuffix):
 			limit = abandoned
+		case strings.HasSuffix(e.Name(), trouble): // it expires as what it is beside
 		case !strings.HasSuffix(e.Name(), suffix):
 			continue
 		}
@@ -52,7 +53,9 @@ func (s *Store) makeRoom(root *os.Root, mine string) error {
 			failed = errors.Join(failed, remove(root, e.Name()))
 			continue
 		}
-		files, size = append(files, info), size+info.Size()
+		if !strings.HasSuffix(e.Name(), trouble) { // it goes with what it is beside
+			files, size = append(files, info), size+info.Size()
+		}
 	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	count := len(files)
@@ -61,7 +64,7 @@ func (s *Store) makeRoom(root *os.Root, mine string) error {
 			break
 		}
 		if f.Name() != mine && strings.HasSuffix(f.Name(), suffix) {
-			failed = errors.Join(failed, remove(root, f.Name()))
+			failed = errors.Join(failed, remove(root, f.Name()), remove(root, f.Name()+trouble))
 			size, count = size-f.Size(), count-1
 		}
 	}

@@ -38,6 +38,17 @@ type Snapshot struct {
 	Tools []catalog.Offer
 	// Asked is when it last said so. Keep does not read it.
 	Asked time.Time
+	// Trouble is why the server could not be started since; nil when nobody tried, or
+	// it could. Keep does not read it.
+	Trouble *Trouble
+}
+
+// Trouble is a start that failed.
+type Trouble struct {
+	At            time.Time
+	Class         string // of the failure
+	Message       string // without secrets
+	Misconfigured bool
 }
 
 // Key says what a snapshot is of. All but Server are opaque.
@@ -98,7 +109,7 @@ func (s *Store) read(k Key) (*Snapshot, error) {
 	if of.Server != k.Server || of.Entry != k.Entry || k.Plugin != "" && of.Plugin != k.Plugin {
 		return nil, nil
 	}
-	snap.Asked = asked
+	snap.Asked, snap.Trouble = asked, s.trouble(root, k, asked)
 	return snap, nil
 }
 
@@ -142,21 +153,29 @@ func (s *Store) keep(k Key, snap *Snapshot) error {
 		err = fmt.Errorf("it needs %d bytes, and %d are allowed", len(data), limit)
 	}
 	if err != nil {
-		return errors.Join(err, remove(root, name))
+		return errors.Join(err, remove(root, name), remove(root, k.troubleFile()))
 	}
 	if before, _, err := s.load(root, name); err == nil && bytes.Equal(before, data) {
 		now := time.Now()
-		return root.Chtimes(name, now, now)
+		return errors.Join(root.Chtimes(name, now, now), remove(root, k.troubleFile()))
 	}
+	if err := replace(root, name, data); err != nil {
+		return err
+	}
+	return errors.Join(remove(root, k.troubleFile()), s.makeRoom(root, name))
+}
+
+// replace puts a whole file in the place of another.
+func replace(root *os.Root, name string, data []byte) error {
 	part := name + "-" + strings.ToLower(rand.Text()) + partSuffix
-	err = write(root, part, data)
+	err := write(root, part, data)
 	if err == nil {
 		err = root.Rename(part, name)
 	}
 	if err != nil {
 		return errors.Join(err, remove(root, part))
 	}
-	return s.makeRoom(root, name)
+	return nil
 }
 
 // write makes a new file. Who reads it while the machine loses power finds it cut
@@ -186,5 +205,6 @@ func (k Key) file() string {
 
 const (
 	suffix     = ".snapshot"
+	trouble    = ".trouble" // behind a snapshot's name
 	partSuffix = ".part"
 )
