@@ -50,6 +50,12 @@ type Endpoint struct {
 	// request's. An error, passed on as it is when it is a *failure.Failure with
 	// delivery NotSent, keeps the request from being sent.
 	Authorize func(ctx context.Context) (http.Header, error)
+	// Reauthorize, when set, is asked after the server has refused a request for its
+	// credential, which it has not served then: for the headers with which it is sent
+	// once more, at most twice. No headers and no error let the refusal stand; an
+	// error counts as that of Authorize does. It may be called from any goroutine,
+	// with the request's ctx.
+	Reauthorize func(ctx context.Context, refused Refusal) (http.Header, error)
 	// CAFile is a PEM file of certificate authorities that count besides the
 	// system's; "" is none.
 	CAFile string
@@ -59,16 +65,17 @@ type Endpoint struct {
 // stateless, and of 2025-03-26 to 2025-11-25, with sessions that come and go
 // below the client.
 type httpLink struct {
-	c         *Client
-	session   *session
-	transport *http.Transport
-	template  *http.Request // what all requests have in common
-	header    http.Header
-	authorize func(context.Context) (http.Header, error) // Endpoint.Authorize
-	counts    counts
-	out       *outbox
-	url       atomic.Pointer[url.URL] // where the last redirect led
-	tools     *paramHeaders
+	c           *Client
+	session     *session
+	transport   *http.Transport
+	template    *http.Request // what all requests have in common
+	header      http.Header
+	authorize   func(context.Context) (http.Header, error)          // Endpoint.Authorize
+	reauthorize func(context.Context, Refusal) (http.Header, error) // Endpoint.Reauthorize
+	counts      counts
+	out         *outbox
+	url         atomic.Pointer[url.URL] // where the last redirect led
+	tools       *paramHeaders
 	// impolite counts, in a row, the streams that the server left open after their
 	// answers; from maxImpolite on nobody waits for a stream's end.
 	impolite atomic.Int32
@@ -179,10 +186,11 @@ func open(at Endpoint, opt Options) (*Client, *httpLink, *failure.Failure) {
 			IdleConnTimeout:        idleTimeout,
 			MaxResponseHeaderBytes: maxHeader,
 		},
-		template:  &http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1},
-		header:    header,
-		authorize: at.Authorize,
-		gone:      make(chan struct{}),
+		template:    &http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1},
+		header:      header,
+		authorize:   at.Authorize,
+		reauthorize: at.Reauthorize,
+		gone:        make(chan struct{}),
 	}
 	l.url.Store(u)
 	l.hurry, l.hasten = context.WithCancel(context.Background())

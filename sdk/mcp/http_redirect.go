@@ -3,9 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -22,18 +20,24 @@ const maxHops = 3
 // error is a *failure.Failure when the server redirects elsewhere; then nothing
 // was sent there.
 func (l *httpLink) roundTrip(ctx context.Context, method string, header http.Header, o *outgoing) (*http.Response, error) {
-	header, err := l.authorized(ctx, header)
-	if err != nil {
-		return nil, err
-	}
-	var body []byte
 	if o != nil {
-		body = bytes.TrimSuffix(o.message, []byte("\n"))
 		// net/http sends a request again on its own only when nothing of it was
 		// written, so the first connection tells.
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 			GotConn: func(httptrace.GotConnInfo) { l.out.begin(o) },
 		})
+	}
+	if l.authorize == nil && l.reauthorize == nil {
+		return l.send(ctx, method, header, o)
+	}
+	return l.sendAuthorized(ctx, method, header, o)
+}
+
+// send is one request with the redirects that it is answered with.
+func (l *httpLink) send(ctx context.Context, method string, header http.Header, o *outgoing) (*http.Response, error) {
+	var body []byte
+	if o != nil {
+		body = bytes.TrimSuffix(o.message, []byte("\n"))
 	}
 	at := l.url.Load()
 	for hop := 0; ; hop++ {
@@ -62,33 +66,6 @@ func (l *httpLink) roundTrip(ctx context.Context, method string, header http.Hea
 		}
 		at = next
 	}
-}
-
-// authorized is header with what Endpoint.Authorize adds to it.
-func (l *httpLink) authorized(ctx context.Context, header http.Header) (http.Header, error) {
-	if l.authorize == nil {
-		return header, nil
-	}
-	more, err := l.authorize(ctx)
-	if err != nil {
-		return nil, unauthorized(err)
-	}
-	header = maps.Clone(header)
-	for name, values := range more {
-		if f := checkHeader(name, values); f != nil {
-			return nil, f
-		}
-		header[http.CanonicalHeaderKey(name)] = values
-	}
-	return header, nil
-}
-
-// unauthorized is why a request has no credential.
-func unauthorized(err error) *failure.Failure {
-	if f, ok := errors.AsType[*failure.Failure](err); ok {
-		return f
-	}
-	return failure.New(failure.AuthFailure, failure.NotSent, "there is no credential for the server: %w", err)
 }
 
 func isRedirect(resp *http.Response) bool {

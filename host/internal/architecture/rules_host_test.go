@@ -53,6 +53,39 @@ var hostRules = map[string]map[string]string{
 		"host/internal/server":   "the step that reaches the adapter",
 		"sdk/failure":            "every error it returns is one",
 	},
+	"host/internal/credential": {
+		"host/internal/credential/challenge": "what a server wants of a token",
+		"host/internal/credential/discovery": "who issues its tokens",
+		"host/internal/credential/fetch":     "one client for each server",
+		"host/internal/credential/flow":      "the way through a browser",
+		"host/internal/credential/grant":     "requests for tokens",
+		"host/internal/credential/register":  "this client's identity",
+		"host/internal/credential/store":     "what is kept between runs",
+		"host/internal/lockfile":             "processes refresh one at a time",
+		"sdk/failure":                        "every error it returns is one",
+	},
+	"host/internal/credential/challenge": {},
+	"host/internal/credential/discovery": {
+		"host/internal/credential/fetch": "documents of strangers are fetched within bounds",
+	},
+	"host/internal/credential/fakeauth": {},
+	"host/internal/credential/fetch":    {},
+	"host/internal/credential/flow": {
+		"host/internal/credential/discovery": "what is known of the authorization server",
+		"host/internal/credential/fetch":     "which URLs a person may be sent to",
+	},
+	"host/internal/credential/grant": {
+		"host/internal/credential/fetch": "requests with secrets are not redirected",
+	},
+	"host/internal/credential/register": {
+		"host/internal/credential/discovery": "what is known of the authorization server",
+		"host/internal/credential/fetch":     "its answers",
+		"host/internal/credential/grant":     "errors in OAuth's words",
+		"host/internal/credential/store":     "what is known of a client",
+	},
+	"host/internal/credential/store": {
+		"host/internal/lockfile": "processes change the file one at a time",
+	},
 	"host/internal/consent": {
 		"host/internal/lockfile": "processes add to the file one at a time",
 		"host/internal/name":     "revocations name tools by patterns",

@@ -27,16 +27,18 @@ var restricted = map[string]struct {
 	"github.com/santhosh-tekuri/jsonschema": {
 		[]string{"host/internal/schema"}, "schemas of strangers are compiled within bounds, in one place",
 	},
-	"github.com/BurntSushi/toml":   {[]string{"host/internal/config", "host/internal/front/guard/tokenfile"}, "mcp.toml is read in one place; a file of tokens is no mcp.toml"},
-	"github.com/spf13/cobra":       {[]string{"host/internal/cli/..."}, "commands are the CLI's"},
-	"golang.org/x/term":            {[]string{"host/internal/cli/..."}, "only the CLI knows of terminals"},
-	"github.com/go-jose/go-jose":   {[]string{"host/internal/front/guard/oidc"}, "tokens of issuers are verified in one place"},
-	"github.com/fsnotify/fsnotify": {[]string{"host/internal/reload"}, "what it leaves open about directories and links is closed in one place"},
-	"github.com/kljensen/snowball": {[]string{"host/internal/search"}, "words are stemmed where they are compared"},
-	"modernc.org/quickjs":          {[]string{"host/internal/codemode/child"}, "scripts are evaluated in processes of their own"},
-	"github.com/evanw/esbuild":     {[]string{"host/internal/codemode/child"}, "the sources of strangers are parsed where that can hurt nobody"},
-	"go.opentelemetry.io":          {[]string{"host", "host/internal/telemetry"}, "what is told of calls is decided in one place; a program brings its own through Options"},
-	"github.com/adrg/xdg":          {[]string{"host", "host/internal/cli/..."}, "directories are decided at the edge and handed in"},
+	"github.com/BurntSushi/toml":    {[]string{"host/internal/config", "host/internal/front/guard/tokenfile"}, "mcp.toml is read in one place; a file of tokens is no mcp.toml"},
+	"github.com/spf13/cobra":        {[]string{"host/internal/cli/..."}, "commands are the CLI's"},
+	"golang.org/x/term":             {[]string{"host/internal/cli/..."}, "only the CLI knows of terminals"},
+	"github.com/go-jose/go-jose":    {[]string{"host/internal/front/guard/oidc"}, "tokens of issuers are verified in one place"},
+	"github.com/fsnotify/fsnotify":  {[]string{"host/internal/reload"}, "what it leaves open about directories and links is closed in one place"},
+	"github.com/kljensen/snowball":  {[]string{"host/internal/search"}, "words are stemmed where they are compared"},
+	"modernc.org/quickjs":           {[]string{"host/internal/codemode/child"}, "scripts are evaluated in processes of their own"},
+	"github.com/evanw/esbuild":      {[]string{"host/internal/codemode/child"}, "the sources of strangers are parsed where that can hurt nobody"},
+	"go.opentelemetry.io":           {[]string{"host", "host/internal/telemetry"}, "what is told of calls is decided in one place; a program brings its own through Options"},
+	"github.com/zalando/go-keyring": {[]string{"host/internal/credential/store"}, "secrets are kept in one place"},
+	"golang.org/x/oauth2":           {[]string{"host/internal/credential/..."}, "tokens come about in one place"},
+	"github.com/adrg/xdg":           {[]string{"host", "host/internal/cli/..."}, "directories are decided at the edge and handed in"},
 }
 
 // pure packages reach none of these, not even through what they import.

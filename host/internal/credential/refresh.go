@@ -1,0 +1,288 @@
+package credential
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/credential/grant"
+	"github.com/collet-dev/collet/host/internal/credential/store"
+	"github.com/collet-dev/collet/host/internal/lockfile"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+const (
+	// coolFirst is how long nobody asks again after an authorization server did not
+	// answer; it doubles up to coolMost.
+	coolFirst = time.Second
+	coolMost  = 15 * time.Second
+	// saves is how often a new token is tried to be written.
+	saves = 3
+)
+
+// attempts are the pauses before the first and each further request of a flight.
+// Servers that rotate refresh tokens take the same one again for a short while, if
+// at all, so that a lost answer is asked for again at once.
+var attempts = []time.Duration{0, 500 * time.Millisecond, 2 * time.Second}
+
+// flight is one refresh that everybody waits for who wants it.
+type flight struct {
+	done chan struct{}
+	got  store.Credential // once done is closed
+	err  error
+}
+
+// cooling is a failure that counts for a while without asking again.
+type cooling struct {
+	of    string // the token that was to be replaced; another one's failure is another
+	until time.Time
+	pause time.Duration
+	err   error
+}
+
+func flightKey(e store.Credential) string { return e.Endpoint + " " + e.Issuer }
+
+// refresh returns the credential after seen: another process's, or one of a new
+// refresh. The refresh goes on when ctx is done.
+func (k *Keeper) refresh(ctx context.Context, s Settings, seen store.Credential) (store.Credential, error) {
+	return k.share(ctx, s, flightKey(seen), seen.Access, func(ctx context.Context) (store.Credential, error) {
+		return k.renew(ctx, s, seen)
+	})
+}
+
+// share has run executed once for all who want the same at a time, unless it failed
+// a moment ago.
+func (k *Keeper) share(ctx context.Context, s Settings, key, of string, run func(context.Context) (store.Credential, error)) (store.Credential, error) {
+	k.mu.Lock()
+	f := k.flights[key]
+	switch cool, is := k.cooling[key]; {
+	case k.closed:
+		k.mu.Unlock()
+		return store.Credential{}, failure.New(failure.Canceled, failure.NotSent, "the host is closing")
+	case f != nil:
+	case is && cool.of == of && k.opt.Now().Before(cool.until):
+		k.mu.Unlock()
+		return store.Credential{}, cool.err
+	default:
+		f = &flight{done: make(chan struct{})}
+		k.flights[key] = f
+		k.work.Go(func() { k.fly(key, of, f, run) })
+	}
+	k.mu.Unlock()
+	select {
+	case <-f.done:
+		return f.got, f.err
+	case <-ctx.Done():
+		return store.Credential{}, failed(ctx, s, "wait for a token", ctx.Err())
+	}
+}
+
+func (k *Keeper) fly(key, of string, f *flight, run func(context.Context) (store.Credential, error)) {
+	ctx, cancel := context.WithTimeout(k.base, flightTimeout)
+	defer cancel()
+	f.got, f.err = run(ctx)
+	k.mu.Lock()
+	delete(k.flights, key)
+	if f.err == nil {
+		delete(k.cooling, key)
+	} else {
+		pause := coolFirst
+		if last := k.cooling[key]; last.of == of {
+			pause = min(max(2*last.pause, coolFirst), coolMost)
+		}
+		k.cooling[key] = cooling{of: of, until: k.opt.Now().Add(pause), pause: pause, err: f.err}
+	}
+	k.mu.Unlock()
+	close(f.done)
+}
+
+// renew is one refresh, while no other process does one of the same credential.
+func (k *Keeper) renew(ctx context.Context, s Settings, seen store.Credential) (store.Credential, error) {
+	client, err := k.client(s)
+	if err != nil {
+		return seen, invalid(s, err)
+	}
+	unlock, err := lockfile.Lock(ctx, k.lockPath(seen))
+	if err != nil {
+		return seen, failed(ctx, s, "wait for the refresh of another process", err)
+	}
+	defer unlock()
+	e, err := k.credential(s)
+	switch now := k.opt.Now(); {
+	case err != nil:
+		return seen, err
+	case e == nil || e.Issuer != seen.Issuer:
+		return seen, needsLogin(s, "it was logged out meanwhile")
+	case e.Access != seen.Access && (!expired(*e, now) || fresh(*e, now)):
+		return *e, nil // another process was faster
+	case e.Refused != "":
+		return seen, needsLogin(s, e.Refused)
+	case e.Refresh == "":
+		return seen, needsLogin(s, "it cannot be refreshed")
+	}
+	at := grant.Endpoint{URL: e.TokenEndpoint, ClientID: e.Client.ID, Secret: e.Client.Secret, Method: e.Client.Method}
+	if e.Client.Source == store.Configured {
+		at.Secret = s.ClientSecret
+	}
+	tokens, err := k.persist(ctx, func(ctx context.Context) (grant.Tokens, error) {
+		return grant.Refresh(ctx, client, at, e.Refresh, e.Resource)
+	})
+	if err != nil {
+		return seen, k.refused(ctx, s, *e, err)
+	}
+	return k.keep(ctx, s, *e, tokens)
+}
+
+// lockPath is a file of its own for each credential, since a refresh lasts as long
+// as its authorization server likes.
+func (k *Keeper) lockPath(e store.Credential) string {
+	sum := sha256.Sum256([]byte(flightKey(e)))
+	return k.store.Path + "." + hex.EncodeToString(sum[:6]) + ".lock"
+}
+
+// persist asks for tokens until the answer is one that asking again does not change.
+func (k *Keeper) persist(ctx context.Context, ask func(context.Context) (grant.Tokens, error)) (grant.Tokens, error) {
+	var err error
+	for _, pause := range attempts {
+		if r, ok := errors.AsType[*grant.Refused](err); ok && r.RetryAfter > pause {
+			if r.RetryAfter > coolMost {
+				break
+			}
+			pause = r.RetryAfter
+		}
+		if sleep(ctx, pause) != nil {
+			break
+		}
+		var t grant.Tokens
+		if t, err = ask(ctx); err == nil || !transient(err) {
+			return t, err
+		}
+		k.opt.Log.Info("an authorization server did not answer a request for a token", "error", err)
+	}
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return grant.Tokens{}, err
+}
+
+// refused is the failure of a refresh that did not come about. The credential stays
+// whatever it was; only invalid_grant, the authorization server's word that it will
+// never refresh it, is remembered.
+func (k *Keeper) refused(ctx context.Context, s Settings, e store.Credential, cause error) error {
+	r, said := errors.AsType[*grant.Refused](cause)
+	if !said || !r.Final() {
+		return failed(ctx, s, "refresh the token", cause)
+	}
+	if r.Code != "invalid_grant" && r.Code != "invalid_client" && r.Code != "unauthorized_client" {
+		return failed(ctx, s, "refresh the token", cause)
+	}
+	why := "the authorization server will not refresh it any more"
+	if r.Code != "invalid_grant" {
+		why = "the authorization server does not accept the client that it was issued to"
+	}
+	why += fmt.Sprintf(" (%s)", r.Code)
+	if r.Description != "" {
+		why += fmt.Sprintf(": %q", r.Description[:min(len(r.Description), 200)])
+	}
+	newer := false
+	err := k.store.Change(ctx, func(c *store.Contents) error {
+		now := c.Credential(e.Endpoint, e.Issuer)
+		if now == nil || now.Refresh != e.Refresh {
+			newer = now != nil
+			return nil // somebody logged in meanwhile: what was refused is not what is stored
+		}
+		if r.Code == "invalid_grant" {
+			now.Refused = why
+		} else if reg := c.Registration(e.Issuer); reg != nil && reg.ID == e.Client.ID {
+			reg.Refused = true
+		}
+		return nil
+	})
+	if err != nil {
+		k.opt.Log.Warn("could not remember that a credential was refused", "server", s.Server, "error", err)
+	}
+	if newer {
+		f := failed(ctx, s, "refresh the token", errors.New("it was replaced by a login meanwhile"))
+		f.Class = failure.RateLimited
+		return f
+	}
+	return needsLogin(s, why)
+}
+
+// keep stores new tokens. When that fails they are kept for this process: the old
+// ones may be worth nothing any more.
+func (k *Keeper) keep(ctx context.Context, s Settings, old store.Credential, t grant.Tokens) (store.Credential, error) {
+	e := k.with(old, t)
+	var err error
+	for i := range saves {
+		if i > 0 && sleep(ctx, attempts[1]) != nil {
+			break
+		}
+		gone := false
+		result := e
+		err = k.store.Change(context.WithoutCancel(ctx), func(c *store.Contents) error {
+			switch now := c.Credential(old.Endpoint, old.Issuer); {
+			case now == nil:
+				gone = true
+			case now.Refresh != old.Refresh && !k.isUnsaved(old):
+				result = *now // somebody logged in meanwhile
+			default:
+				e.Wanted = now.Wanted
+				*now = e
+			}
+			return nil
+		})
+		if gone {
+			return old, needsLogin(s, "it was logged out meanwhile")
+		}
+		if err == nil {
+			k.mu.Lock()
+			delete(k.unsaved, flightKey(old))
+			k.mu.Unlock()
+			return result, nil
+		}
+	}
+	k.opt.Log.Error("a refreshed token could not be stored; it serves this process alone", "server", s.Server, "error", err)
+	k.mu.Lock()
+	k.unsaved[flightKey(old)] = e
+	k.mu.Unlock()
+	return e, nil
+}
+
+func (k *Keeper) isUnsaved(e store.Credential) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	u, ok := k.unsaved[flightKey(e)]
+	return ok && u.Refresh == e.Refresh
+}
+
+// with is a credential with new tokens in it.
+func (k *Keeper) with(e store.Credential, t grant.Tokens) store.Credential {
+	k.tell(t.Access, t.Refresh)
+	e.Access, e.Refresh, e.Obtained, e.Expiry, e.Refused = t.Access, t.Refresh, k.opt.Now().UTC().Round(0), time.Time{}, ""
+	if t.Known {
+		e.Expiry = e.Obtained.Add(t.Lifetime)
+	}
+	if t.Scopes != nil {
+		e.Scopes = t.Scopes
+	}
+	return e
+}
+
+// sleep waits, unless ctx is done before.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

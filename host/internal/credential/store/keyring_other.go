@@ -1,0 +1,7 @@
+//go:build !linux
+
+package store
+
+import "runtime"
+
+func reachable() bool { return runtime.GOOS == "darwin" || runtime.GOOS == "windows" }
