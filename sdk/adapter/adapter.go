@@ -86,7 +86,8 @@ type Tool struct {
 	// host may base a retry on; nil leaves only the annotations inside Definition,
 	// which are hints of a stranger.
 	ReadOnly, Idempotent *bool
-	// AsksConsent asks that a person agrees before the first call of a session.
+	// AsksConsent asks that a person agrees before the first call of a session. The host
+	// records what they were asked, the arguments.
 	AsksConsent bool
 	// OutputSchema is a JSON Schema for structuredContent where Definition has none.
 	OutputSchema json.RawMessage

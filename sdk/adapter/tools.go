@@ -225,7 +225,8 @@ func Idempotent() ToolOption {
 	return func(d *definition) { d.hints().IdempotentHint = new(true) }
 }
 
-// AsksConsent asks that a person agrees before the first call of a session.
+// AsksConsent asks that a person agrees before the first call of a session. The host
+// records what they were asked, the arguments.
 func AsksConsent() ToolOption {
 	return func(d *definition) { d.asksConsent = true }
 }

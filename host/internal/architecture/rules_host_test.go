@@ -34,6 +34,10 @@ var hostRules = map[string]map[string]string{
 		"host/internal/rawjson":               "answers to scripts are JSON around what others wrote",
 		"host/internal/search":                "searchTools of scripts",
 	},
+	"host/enrich": {
+		"host":        "the sources are tools",
+		"sdk/failure": "a source that cannot be used has a class",
+	},
 	"host/cmd/collet": {
 		"host/internal/cli": "the main package of the CLI",
 	},
@@ -97,6 +101,7 @@ var hostRules = map[string]map[string]string{
 	},
 	"host/internal/cli": {
 		"host":                       "the CLI is a face of the public API",
+		"host/enrich":                "enrich is a face of it",
 		"host/internal/clientedit":   "connect puts collet into the files of other clients",
 		"host/internal/clientfile":   "config import reads the files of other clients",
 		"host/internal/configedit":   "config import adds to mcp.toml",
@@ -104,7 +109,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/cli/content":  "results are printed as text",
 		"host/internal/rawjson":      "the --json envelope",
 		"host/internal/results":      "results read takes lines as the tool does",
-		"host/internal/rewrite":      "connect replaces a client's file, and keeps the old one",
+		"host/internal/rewrite":      "connect replaces a client's file, and keeps the old one; enrich replaces its own",
 		"host/internal/cli/terminal": "colour, width and the spinner",
 		"host/internal/config":       "config show and config schema print what the loader knows",
 		"host/internal/layer":        "where configuration is looked for, and what trust is about",

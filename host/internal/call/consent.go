@@ -165,8 +165,12 @@ func (p *Pipeline) recordConsent(ctx context.Context, w *work, key consent.Key, 
 	case !said:
 		r.Decision = consent.Session
 	}
-	if p.KeepArguments && len(w.req.Arguments) <= maxKeptArguments {
+	// What an adapter has a person asked about is what they agreed to. Elsewhere the
+	// arguments may hold secrets that nobody expects here.
+	if wanted := w.tool.AsksConsent; (wanted || p.KeepArguments) && len(w.req.Arguments) <= maxKeptArguments {
 		r.Arguments = compact(w.req.Arguments)
+	} else if wanted {
+		r.Shown = (&Question{Arguments: w.req.Arguments}).Shown()
 	}
 	// The answer has come, and counts even if its caller has just left.
 	if err := p.Consents.Add(context.WithoutCancel(ctx), r); err != nil && a.Yes {

@@ -385,6 +385,37 @@ func TestRecordOfConsent(t *testing.T) {
 	}
 }
 
+// What an adapter had a person asked about is on record as it was, whatever they said,
+// as far as it is not too long.
+func TestRecordOfWhatTheAdapterAsks(t *testing.T) {
+	exact, long := `{"question":"who <knows> \u202e 1.0?"}`, `{"question":"`+strings.Repeat("w", maxKeptArguments)+`?"}`
+	for _, words := range []config.Consent{{}, ask()} {
+		for _, arguments := range []string{exact, long} {
+			for _, yes := range []bool{true, false} {
+				g, asked := newGuarded(t, words, true), 0
+				_, err := g.Do(t.Context(), Request{Tool: "s/t", Arguments: json.RawMessage(arguments), Consent: saying(Answer{Yes: yes}, &asked)})
+				if yes == (err != nil) || asked != 1 {
+					t.Fatalf("asked %d times, %v", asked, err)
+				}
+				all, err := g.store.Records()
+				if err != nil || len(all) != 1 {
+					t.Fatal(all, err)
+				}
+				r := all[0]
+				if arguments == exact && (string(r.Arguments) != exact || r.Shown != "") {
+					t.Errorf("recorded %s, %q", r.Arguments, r.Shown)
+				}
+				if q := (&Question{Arguments: json.RawMessage(long)}); arguments == long && (r.Arguments != nil || r.Shown != q.Shown() || len(r.Shown) > 2*maxShown) {
+					t.Errorf("recorded %d bytes and %q", len(r.Arguments), r.Shown)
+				}
+				if len(r.ArgumentsSum) != 64 || r.ArgumentBytes != len(arguments) {
+					t.Errorf("%+v", r)
+				}
+			}
+		}
+	}
+}
+
 func TestShown(t *testing.T) {
 	long := `{"a":"` + strings.Repeat("é", maxShown) + `","tail":1}`
 	for arguments, want := range map[string]string{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,8 @@ func newCmdConsentList(f *Factory, runF func(context.Context, *consentListOption
 		Short: "List the consents that stand",
 		Long: `List the consents that stand: the answers "always". Each is for one tool, as it and
 its server's entry were then, and for whose credential the call shows (local: nobody
-had to show one). With --all, list every answer and revocation that is kept.`,
+had to show one). With --all, list every answer and revocation that is kept. Where it
+was an adapter that wanted somebody asked, ASKED is what was asked; --json has all of it.`,
 		Example: "  collet consent list\n  collet consent list --all --json",
 		Args:    exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,16 +77,27 @@ func consentListRun(opts *consentListOptions) error {
 		opts.Streams.Note("collet: no consents stand")
 		return nil
 	}
-	rows := make([][]string, 0, len(records))
+	headings, rows := []string{"WHEN", "ANSWER", "PRINCIPAL", "BY", "TOOL"}, make([][]string, 0, len(records))
+	kept := slices.ContainsFunc(records, func(r host.ConsentRecord) bool { return asked(&r) != "" })
+	if kept {
+		headings = append(headings, "ASKED")
+	}
 	for _, r := range records {
 		what := r.Server + "/" + r.Tool
 		if r.Decision == host.ConsentRevoked {
 			what = cmp.Or(r.Pattern, "*")
 		}
-		rows = append(rows, []string{r.Time.Local().Format(time.DateTime), string(r.Decision), visible(cmp.Or(r.Principal, "-")), cmp.Or(r.By, "-"), visible(what)})
+		row := []string{r.Time.Local().Format(time.DateTime), string(r.Decision), visible(cmp.Or(r.Principal, "-")), cmp.Or(r.By, "-"), visible(what)}
+		if kept {
+			row = append(row, visible(cmp.Or(asked(&r), "-")))
+		}
+		rows = append(rows, row)
 	}
-	return opts.Streams.Table([]string{"WHEN", "ANSWER", "PRINCIPAL", "BY", "TOOL"}, rows)
+	return opts.Streams.Table(headings, rows)
 }
+
+// asked is what a person agreed to, or not, where it is kept.
+func asked(r *host.ConsentRecord) string { return cmp.Or(string(r.Arguments), r.Shown) }
 
 // printConsents prints records as they are kept, as the member of an object.
 func printConsents(s *terminal.Streams, member string, records []host.ConsentRecord) error {

@@ -2,8 +2,11 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -42,6 +45,10 @@ var peers = map[string]string{
 	"collet-plugin-hello": "sdk/examples/hello",
 	"collet-plugin-fault": "sdk/internal/testadapter",
 	"faultserver":         "sdk/internal/faultserver",
+
+	"collet-plugin-websearch": "plugins/websearch",
+	"collet-plugin-workiq":    "plugins/workiq",
+	"workiq":                  "plugins/workiq/internal/fakeworkiq",
 }
 
 func TestScripts(t *testing.T) {
@@ -72,10 +79,13 @@ func TestScripts(t *testing.T) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(hangups) })
+	searching := httptest.NewServer(http.HandlerFunc(searxng))
+	t.Cleanup(searching.Close) // the scripts run when this function has returned
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PLUGINS", plugins)
+			env.Setenv("SEARCHING", searching.URL)
 			if path, err := exec.LookPath("collet"); err == nil {
 				env.Setenv("COLLET", path)
 			}
@@ -96,6 +106,12 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
+}
+
+// searxng stands for an instance of SearXNG that finds one page for each search.
+func searxng(w http.ResponseWriter, r *http.Request) {
+	found := map[string]string{"title": r.FormValue("q") + " <b>&</b>", "url": "https://example.com/" + r.FormValue("categories"), "content": "An excerpt."}
+	_ = json.NewEncoder(w).Encode(map[string]any{"query": r.FormValue("q"), "results": []any{found}})
 }
 
 // exits runs "exits CODE program args..." and wants exactly that exit code.

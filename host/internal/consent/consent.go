@@ -62,7 +62,8 @@ type Record struct {
 
 	ArgumentsSum  string          `json:"arguments_sha256,omitempty"` // of the arguments that were shown
 	ArgumentBytes int             `json:"argument_bytes,omitempty"`
-	Arguments     json.RawMessage `json:"arguments,omitempty"` // only where the configuration wants them kept
+	Arguments     json.RawMessage `json:"arguments,omitempty"` // where the adapter had somebody asked, or the configuration wants them kept
+	Shown         string          `json:"shown,omitempty"`     // in their place where they are too long: what was shown of them
 
 	Pattern string `json:"pattern,omitempty"` // of a revocation: SERVERS or SERVERS/TOOLS, "" is everything
 }
