@@ -13,9 +13,19 @@ var sdkRules = map[string]map[string]string{
 	},
 	"sdk/adapterpb/v1": {},
 	"sdk/adaptertest": {
-		"sdk/adapterpb/v1": "it speaks the contract",
-		"sdk/failure":      "what a plugin refuses is a failure",
-		"sdk/launch":       "it starts plugins as a host does",
+		"sdk/adapterpb/v1":      "it speaks the contract",
+		"sdk/adaptertest/check": "whether a plugin keeps it",
+		"sdk/failure":           "what a plugin refuses is a failure",
+		"sdk/launch":            "it starts plugins as a host does",
+	},
+	"sdk/adaptertest/check": {
+		"sdk/adapterpb/v1":     "it speaks the contract",
+		"sdk/describe":         "describe and the RPC have to agree",
+		"sdk/failure":          "faults have classes",
+		"sdk/internal/excerpt": "it quotes what a plugin says",
+		"sdk/internal/wire":    "it starts plugins below sdk/launch, too",
+		"sdk/launch":           "it starts plugins as a host does",
+		"sdk/mcp":              "its fake upstream is an MCP server",
 	},
 	"sdk/describe": {},
 	"sdk/failure": {
@@ -55,6 +65,8 @@ var sdkRules = map[string]map[string]string{
 	},
 	"sdk/internal/testadapter": {
 		"sdk/adapterpb/v1":  "it breaks the contract on purpose, below sdk/adapter",
+		"sdk/describe":      "what it says of itself, or lies",
+		"sdk/failure":       "the one of its adapters that keeps the contract has failures",
 		"sdk/internal/wire": "it has to get the cookie right first",
 	},
 	"sdk/internal/faultserver": {},

@@ -46,6 +46,31 @@
 //	unhealthy        the health service says NOT_SERVING
 //	sickens          the same, from the second answer on
 //
+// With the mode "proper" it serves another adapter in place of all that follows, one
+// that keeps the contract, with the settings url and token and the tools echo {text}
+// and fetch, which asks url. Of it:
+//
+//	describelies describeasks         describe says another version, asks a proxy
+//	oddname oddversion oddfeature     in its description
+//	arrayschema unmarked noschema     its config_schema
+//	nocookie mute stays               by hand: exits with 0, says nothing, stays
+//	chatty           prints to the real stdout
+//	anyconfig noproblems dieswrong    a bad config: accepted, without problems, fatal
+//	nosnapshot       Watch begins with health
+//	changing unsorted misnamed endless   its list
+//	anything bare diesunknown         calls nobody should make: answered, a bare status, fatal
+//	noresult tworesults goeson falls nojson   the events of a call
+//	ignorescancel diescanceled        canceled calls of fetch
+//	onecall          dies of two calls at once
+//	smallrecv smallsend               gRPC's own limits
+//	unclassified barefault noretryafter   failures of fetch
+//	tells tellsfailure                its config on stderr, its token in failures
+//	strict           refuses unknown fields
+//	needs=NAME       exits without that variable
+//	exclusive        exits when another one runs
+//	watchdog         exits after having been stopped
+//	leaveschild      starts a child in a session of its own
+//
 // Tools, whose arguments are one JSON object:
 //
 //	echo             returns its arguments as structuredContent

@@ -24,6 +24,9 @@ import (
 	"github.com/collet-dev/collet/sdk/internal/wire"
 )
 
+// grpcDefault is what a gRPC server receives at most when nobody raises it.
+const grpcDefault = 4 << 20
+
 func serve(modes faults) {
 	if !modes.has("nolease") && !modes.has("readstdin") {
 		go watchLease()
@@ -34,6 +37,9 @@ func serve(modes faults) {
 		version = number(v)
 	}
 	name := wire.PluginName
+	if modes.has("proper") {
+		properStart(modes)
+	}
 	if modes.has("otherservice") {
 		name = "kitchen"
 	}
@@ -42,7 +48,14 @@ func serve(modes faults) {
 		Plugins:         plugin.PluginSet{name: s},
 		Logger:          hclog.NewNullLogger(),
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage), grpc.UnaryInterceptor(s.answer))...)
+			receive, send := wire.MaxMessage, wire.MaxMessage
+			if modes.has("smallrecv") {
+				receive = grpcDefault
+			}
+			if modes.has("smallsend") {
+				send = grpcDefault
+			}
+			return grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(receive), grpc.MaxSendMsgSize(send), grpc.UnaryInterceptor(s.answer))...)
 		},
 	})
 	if modes.has("noshutdown") {
@@ -69,7 +82,10 @@ type served struct {
 
 func (s *served) GRPCServer(broker *plugin.GRPCBroker, server *grpc.Server) error {
 	s.broker = broker
-	if !s.modes.has("otherservice") {
+	switch {
+	case s.modes.has("proper"):
+		adapterpb.RegisterAdapterServer(server, &proper{modes: s.modes})
+	case !s.modes.has("otherservice"):
 		adapterpb.RegisterAdapterServer(server, s)
 	}
 	return nil

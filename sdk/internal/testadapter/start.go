@@ -112,6 +112,8 @@ func describeCommand(modes faults) {
 	case modes.has("describefail"):
 		fmt.Fprintln(os.Stderr, "no describe here")
 		os.Exit(3)
+	case modes.has("proper"):
+		describeProper(modes)
 	default:
 		fmt.Println(`{"name":"test","version":"1.2.3","summary":"Misbehaves on demand.","defaultTimeout":"1m0s","environment":["TEST_TOKEN"],"configSchema":{"type":"object","x":9007199254740993}}`)
 	}
