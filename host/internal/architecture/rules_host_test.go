@@ -115,7 +115,9 @@ var hostRules = map[string]map[string]string{
 		"host/internal/layer":        "where configuration is looked for, and what trust is about",
 		"host/internal/logfile":      "servers logs reads the file, the host need not run",
 		"host/internal/name":         "near misses of what was typed",
+		"host/internal/schema":       "plugins verify compiles schemas as the host does",
 		"host/internal/statedir":     "one process in a minute asks servers again behind a list",
+		"sdk/adaptertest/check":      "plugins verify",
 		"sdk/failure":                "exit codes follow from classes",
 	},
 	"host/internal/cli/argument": {

@@ -39,14 +39,14 @@ func listsTools(ctx context.Context, s *subject) error {
 	defer p.close()
 	tools, rev, err := p.list(ctx)
 	if err != nil {
-		return fmt.Errorf("ListTools: %w", p.said(err))
+		return broken("ListTools: %w", p.said(err))
 	}
 	again, rev2, err := p.list(ctx)
 	if err != nil {
-		return fmt.Errorf("ListTools a second time: %w", p.said(err))
+		return broken("ListTools a second time: %w", p.said(err))
 	}
 	if rev == rev2 && !slices.EqualFunc(tools, again, sameTool) {
-		return fmt.Errorf("ListTools says something else the second time, under the same revision %q", excerpt.Of(rev, 80))
+		return broken("ListTools says something else the second time, under the same revision %q", excerpt.Of(rev, 80))
 	}
 	if rev != rev2 {
 		return fmt.Errorf("the revision changed from %q to %q, and nothing else did", excerpt.Of(rev, 80), excerpt.Of(rev2, 80))

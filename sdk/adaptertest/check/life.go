@@ -34,12 +34,12 @@ func (s *subject) bring(ctx context.Context) (*served, error) {
 	defer cancel()
 	if _, err := p.client.Describe(step, &adapterpb.DescribeRequest{}); err != nil {
 		p.close()
-		return nil, fmt.Errorf("Describe: %w%s", err, p.quote())
+		return nil, broken("Describe: %w%s", err, p.quote())
 	}
 	if s.asked && s.configErr == nil && s.startErr == nil {
 		if _, err := p.client.Configure(step, &adapterpb.ConfigureRequest{Server: "verify", Config: s.config(s.opt.Config), HostVersion: "0.0.0"}); err != nil {
 			p.close()
-			return nil, fmt.Errorf("Configure: %w%s", err, p.quote())
+			return nil, broken("Configure: %w%s", err, p.quote())
 		}
 		// What becomes of it is another check's business; a child of its own is there after it.
 		_, _ = p.client.ListTools(step, &adapterpb.ListToolsRequest{})
@@ -138,17 +138,17 @@ func unknownFields(ctx context.Context, s *subject) error {
 	step, cancel := s.within(ctx, stepLimit)
 	defer cancel()
 	if _, err := p.Describe(step, addUnknown(&adapterpb.DescribeRequest{})); err != nil {
-		return fmt.Errorf("Describe with an unknown field: %w", p.said(err))
+		return broken("Describe with an unknown field: %w", p.said(err))
 	}
 	req, err := p.request(s.opt.Config)
 	if err != nil {
 		return err
 	}
 	if _, err := p.Configure(step, addUnknown(req)); err != nil {
-		return fmt.Errorf("Configure with an unknown field: %w", p.said(err))
+		return broken("Configure with an unknown field: %w", p.said(err))
 	}
 	if _, err := p.ListTools(step, addUnknown(&adapterpb.ListToolsRequest{})); err != nil {
-		return fmt.Errorf("ListTools with an unknown field: %w", p.said(err))
+		return broken("ListTools with an unknown field: %w", p.said(err))
 	}
 	c, err := p.choose(ctx)
 	if err != nil {
@@ -231,7 +231,7 @@ func stopped(ctx context.Context, s *subject) error {
 		return fmt.Errorf("after it was stopped for %s: %w", s.opt.pause, err)
 	}
 	if _, _, err := p.list(ctx); err != nil {
-		return fmt.Errorf("ListTools after it was stopped for %s: %w", s.opt.pause, p.said(err))
+		return broken("ListTools after it was stopped for %s: %w", s.opt.pause, p.said(err))
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (p *session) configure(ctx context.Context, config json.RawMessage) error {
 	ctx, cancel := p.s.within(ctx, stepLimit)
 	defer cancel()
 	if _, err = p.Configure(ctx, req); err != nil {
-		return fmt.Errorf("Configure: %w", p.said(err))
+		return broken("Configure: %w", p.said(err))
 	}
 	return nil
 }

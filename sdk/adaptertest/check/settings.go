@@ -119,7 +119,7 @@ func orNothing(raw string) string {
 
 // badConfig gives it settings that its own schema forbids, then proper ones.
 func badConfig(ctx context.Context, s *subject) error {
-	bad, broken := breakConfig(s.desc.GetConfigSchema())
+	bad, mistake := breakConfig(s.desc.GetConfigSchema())
 	if bad == nil {
 		return skip("declare settings, or forbid unknown ones with additionalProperties: false", "its config_schema allows every config there is")
 	}
@@ -138,13 +138,13 @@ func badConfig(ctx context.Context, s *subject) error {
 	f := failure.FromStatus(err)
 	switch {
 	case err == nil:
-		return fmt.Errorf("Configure accepted %s, in which %s", bad, broken)
+		return broken("Configure accepted %s, in which %s", bad, mistake)
 	case f == nil:
-		return fmt.Errorf("Configure with %s, in which %s: %w", bad, broken, p.said(err))
+		return broken("Configure with %s, in which %s: %w", bad, mistake, p.said(err))
 	case f.Class != failure.InvalidArguments || status.Code(err) != codes.InvalidArgument:
-		return fmt.Errorf("Configure with %s is refused as %s (%s), not as invalid-arguments (InvalidArgument)", bad, f.Class, status.Code(err))
+		return broken("Configure with %s is refused as %s (%s), not as invalid-arguments (InvalidArgument)", bad, f.Class, status.Code(err))
 	case len(f.Problems) == 0:
-		return fmt.Errorf("Configure with %s is refused without problems, so nobody is told where the mistake is: %q", bad, f.Message)
+		return broken("Configure with %s is refused without problems, so nobody is told where the mistake is: %q", bad, f.Message)
 	}
 	if err := p.alive(ctx); err != nil {
 		return fmt.Errorf("after a refused Configure: %w", err)
@@ -204,15 +204,15 @@ func configures(ctx context.Context, s *subject) error {
 	step, cancel := s.within(ctx, configureLimit)
 	defer cancel()
 	if _, err := p.Configure(step, req); status.Code(err) == codes.DeadlineExceeded {
-		return fmt.Errorf("Configure had not returned after %s, with an upstream that accepts connections and says nothing", s.patient(configureLimit))
+		return broken("Configure had not returned after %s, with an upstream that accepts connections and says nothing", s.patient(configureLimit))
 	} else if err != nil {
-		return fmt.Errorf("Configure: %w", p.said(err))
+		return broken("Configure: %w", p.said(err))
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	stream, err := p.Watch(watching, &adapterpb.WatchRequest{})
 	if err != nil {
-		return fmt.Errorf("Watch: %w", p.said(err))
+		return broken("Watch: %w", p.said(err))
 	}
 	type received struct {
 		event *adapterpb.WatchEvent
@@ -228,17 +228,17 @@ func configures(ctx context.Context, s *subject) error {
 	select {
 	case got := <-first:
 		if got.err != nil {
-			return fmt.Errorf("Watch ended before it said anything: %w", p.said(got.err))
+			return broken("Watch ended before it said anything: %w", p.said(got.err))
 		}
 		snapshot := got.event.GetSnapshot()
 		if snapshot == nil {
-			return fmt.Errorf("Watch begins with %s, not with a snapshot", strings.TrimPrefix(fmt.Sprintf("%T", got.event.GetEvent()), "*adapterpb.WatchEvent_"))
+			return broken("Watch begins with %s, not with a snapshot", strings.TrimPrefix(fmt.Sprintf("%T", got.event.GetEvent()), "*adapterpb.WatchEvent_"))
 		}
 		if snapshot.GetHealth().GetState() == adapterpb.Health_STATE_UNSPECIFIED {
 			return errors.New("the snapshot says nothing of the server's health")
 		}
 	case <-step.Done():
-		return fmt.Errorf("Watch had said nothing after %s; its first event is a snapshot, whatever the upstream does", s.patient(configureLimit))
+		return broken("Watch had said nothing after %s; its first event is a snapshot, whatever the upstream does", s.patient(configureLimit))
 	}
 	if len(s.opt.FaultConfig) == 0 {
 		return passing("with the settings as they are: no setting leads to a fake upstream (%s)", Placeholder)

@@ -70,7 +70,9 @@ func (s *subject) close() {
 // sweep kills whatever processes of the plugin are left.
 func (s *subject) sweep() { killMarked(s.mark) }
 
-func (s *subject) patient(d time.Duration) time.Duration { return d * time.Duration(s.opt.Patience) / time.Duration(s.opt.hurry) }
+func (s *subject) patient(d time.Duration) time.Duration {
+	return d * time.Duration(s.opt.Patience) / time.Duration(s.opt.hurry)
+}
 
 func (s *subject) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.patient(d))
@@ -142,7 +144,7 @@ func (s *subject) learn(ctx context.Context) {
 	}
 	p.close() // before there is another one
 	if err != nil {
-		s.startErr = fmt.Errorf("Describe: %w", err)
+		s.startErr = broken("Describe: %w", err)
 		return
 	}
 	s.desc = desc

@@ -104,3 +104,6 @@ func (s *subject) carryOut(ctx context.Context, c *check) (v verdict) {
 	}
 	return verdict{Failed, err.Error(), ""}
 }
+
+// broken is an error whose first word may be the name of an RPC.
+func broken(format string, args ...any) error { return fmt.Errorf(format, args...) }

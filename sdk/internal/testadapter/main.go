@@ -57,7 +57,7 @@
 //	chatty           prints to the real stdout
 //	anyconfig noproblems dieswrong    a bad config: accepted, without problems, fatal
 //	nosnapshot       Watch begins with health
-//	changing unsorted misnamed endless   its list
+//	changing unsorted misnamed badpattern endless   its list
 //	anything bare diesunknown         calls nobody should make: answered, a bare status, fatal
 //	noresult tworesults goeson falls nojson   the events of a call
 //	ignorescancel diescanceled        canceled calls of fetch

@@ -234,6 +234,8 @@ func (p *proper) ListTools(_ context.Context, req *adapterpb.ListToolsRequest) (
 		resp.Tools[0], resp.Tools[1] = resp.Tools[1], echo
 	case p.modes.has("misnamed"):
 		echo.Definition = []byte(`{"name":"other","inputSchema":{}}`)
+	case p.modes.has("badpattern"):
+		echo.Definition = []byte(`{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string","pattern":"(?=x)"}}}}`)
 	case p.modes.has("endless"):
 		resp.NextPageToken = "on"
 	}
