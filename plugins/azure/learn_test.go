@@ -17,7 +17,7 @@ func overLearn(t *testing.T) (*plugin, *fakelearn.Server) {
 	t.Helper()
 	fake := fakelearn.Start(t)
 	p := start(t)
-	if err := p.configure(t, config{LearnURL: fake.URL}); err != nil {
+	if err := p.configure(t, config{LearnURL: fake.URL, DocsOnly: true}); err != nil {
 		t.Fatal(err)
 	}
 	return p, fake
@@ -127,7 +127,7 @@ func TestInPart(t *testing.T) {
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	p := start(t)
-	if err := p.configure(t, config{LearnURL: "http://127.0.0.1:1/api/mcp"}); err != nil {
+	if err := p.configure(t, config{LearnURL: "http://127.0.0.1:1/api/mcp", DocsOnly: true}); err != nil {
 		t.Fatal(err)
 	}
 	if list := p.tools(t); len(list) != 1 || list["documentation"] == nil {
@@ -136,14 +136,6 @@ func TestNobodyThere(t *testing.T) {
 	got, err := p.call(t, "documentation", `{"query":"q"}`)
 	if s := got.Get("structuredContent"); err != nil || s.Get("available").Bool() || !strings.Contains(s.Get("reason").Str, "cannot be asked") {
 		t.Errorf("got %s, %v", got.Raw, err)
-	}
-}
-
-func TestConfig(t *testing.T) {
-	t.Parallel()
-	f := failure.Classify(start(t).configure(t, config{LearnURL: "learn.microsoft.com"}))
-	if f == nil || f.Class != failure.InvalidArguments || len(f.Problems) != 1 || f.Problems[0].Path != "/learn_url" {
-		t.Errorf("got %+v", f)
 	}
 }
 

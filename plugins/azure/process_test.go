@@ -18,10 +18,11 @@ func TestMain(m *testing.M) { adaptertest.Main(m, &pluginPath) }
 // plugin is one process of this plugin, as a host has it.
 type plugin struct{ *adaptertest.Plugin }
 
-// start starts the plugin without configuring it.
-func start(t *testing.T) *plugin {
+// start starts the plugin with these variables besides the usual ones, without
+// configuring it.
+func start(t *testing.T, env ...string) *plugin {
 	t.Helper()
-	return &plugin{adaptertest.Start(t, launch.Spec{Path: pluginPath, Env: launch.ShortEnv(os.Environ())})}
+	return &plugin{adaptertest.Start(t, launch.Spec{Path: pluginPath, Env: append(launch.ShortEnv(os.Environ()), env...)})}
 }
 
 func (p *plugin) configure(t *testing.T, cfg config) error {

@@ -67,7 +67,9 @@ type Options struct {
 
 // New returns a server that has begun to connect and does not wait for it. It
 // is an adapter.Watcher, an adapter.Forwarder and an io.Closer too.
-func New(env *adapter.Env, opt Options) adapter.Server {
+func New(env *adapter.Env, opt Options) adapter.Server { return newServer(env, opt) }
+
+func newServer(env *adapter.Env, opt Options) *server {
 	s := &server{env: env, shape: opt.Shape, relist: make(chan struct{}, 1)}
 	s.makeOwn()
 	s.link = newLink(func(ctx context.Context) (Upstream, error) {

@@ -213,6 +213,9 @@ func tellMissing(s *terminal.Streams, list *host.Listing) heard {
 			h.disabled = true
 		case server.Error == "":
 			h.answered = true
+			if server.State == "degraded" && server.Failure != nil { // some tools may be missing, or their upstream is gone
+				s.Note("collet: %s is degraded: %s", server.Name, reason(server.Failure))
+			}
 		default:
 			if server.State != "misconfigured" { // that has been told with the file's problems
 				s.Note("collet: %s: %s%s", server.Name, server.Error, serverAdvice(server))

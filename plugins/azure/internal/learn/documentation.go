@@ -45,7 +45,7 @@ type Sample struct {
 // documentation is the adapter's own tool.
 func documentation(up mcpadapter.Caller, known *names) *adapter.Tools {
 	var t adapter.Tools
-	adapter.Add(&t, "documentation",
+	adapter.Add(&t, own,
 		"Microsoft's own documentation for one question: Azure, .NET, Microsoft 365, Windows and the rest of Microsoft Learn. The query leaves this machine: no secrets.",
 		func(ctx context.Context, call *adapter.Call, in question) (*adapter.Result, error) {
 			return ask(ctx, up, known, call, in)

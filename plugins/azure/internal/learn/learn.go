@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -28,23 +29,31 @@ const (
 	docsSearch = "microsoft_docs_search"
 	docsFetch  = "microsoft_docs_fetch"
 	codeSearch = "microsoft_code_sample_search"
+
+	own = "documentation" // the adapter's
 )
 
-// New returns a server that has begun to connect. An error is about url; "" is
-// DefaultURL.
-func New(env *adapter.Env, url string) (adapter.Server, error) {
+// dialTimeout bounds connecting, which takes a second: where nothing answers at all,
+// nobody has to wait for the host's patience to end.
+const dialTimeout = 10 * time.Second
+
+// Server returns what mcpadapter needs to reach and serve Learn. An error is about
+// url; "" is DefaultURL.
+func Server(url string) (mcpadapter.Options, error) {
 	if url == "" {
 		url = DefaultURL
 	}
 	at := mcp.Endpoint{URL: url}
 	if err := at.Check(); err != nil {
-		return nil, err
+		return mcpadapter.Options{}, err
 	}
 	var known names
-	return mcpadapter.New(env, mcpadapter.Options{
+	return mcpadapter.Options{
 		Remote: true,
 		Connect: func(ctx context.Context, env *adapter.Env, opt mcp.Options) (mcpadapter.Upstream, error) {
 			opt.ClientInfo = mcp.ClientInfo{Name: "collet", Version: env.HostVersion}
+			ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+			defer cancel()
 			c, err := mcp.Dial(ctx, at, opt)
 			if err != nil {
 				return nil, err
@@ -57,7 +66,7 @@ func New(env *adapter.Env, url string) (adapter.Server, error) {
 			Own:   func(up mcpadapter.Caller) *adapter.Tools { return documentation(up, &known) },
 			Alone: true,
 		},
-	}), nil
+	}, nil
 }
 
 // names remembers what Learn calls its two searches now.
@@ -87,6 +96,9 @@ func (n *names) edit(t adapter.Tool) (adapter.Tool, bool) {
 	}
 	return t, true
 }
+
+// Offers says whether a tool is one of Learn's or documentation.
+func Offers(tool string) bool { return tool == own || strings.HasPrefix(tool, "microsoft_") }
 
 // searches returns the names of both; those of today before a list was read.
 func (n *names) searches() (docs, code string) {
