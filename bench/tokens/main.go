@@ -73,13 +73,20 @@ func run(ctx context.Context, bin, npm string, wait time.Duration) error {
 	}
 	var all []prompt
 	for _, exposure := range exposures {
-		p, err := bench.measure(ctx, exposure)
+		p, err := bench.measure(ctx, exposure, servers)
 		if err != nil {
 			return fmt.Errorf("%s: %w", exposure, err)
 		}
 		all = append(all, p)
 	}
 	if err := report(os.Stdout, all, codec.Count); err != nil {
+		return err
+	}
+	sums, err := bench.adapted(ctx)
+	if err != nil {
+		return fmt.Errorf("adapters: %w", err)
+	}
+	if err := reportAdapters(os.Stdout, sums); err != nil {
 		return err
 	}
 	tasks, err := bench.walk(ctx)
@@ -107,9 +114,9 @@ type prompt struct {
 // tool is a definition in the list, and what reaches a model of it.
 type tool struct{ name, whole, text string }
 
-// measure starts collet serve twice: the first client waits for every server, the
-// second gets at once what is known from then on.
-func (b *bench) measure(ctx context.Context, exposure string) (p prompt, err error) {
+// measure starts collet serve twice: the first client waits for every one of servers,
+// the second gets at once what is known from then on.
+func (b *bench) measure(ctx context.Context, exposure, servers string) (p prompt, err error) {
 	config := filepath.Join(b.dir, exposure+".toml")
 	text := fmt.Sprintf("[host]\nexposure = %q\nconnect_wait = %q\nresponse_budget = \"4MiB\"\n\n", exposure, b.wait) + servers
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
@@ -121,7 +128,7 @@ func (b *bench) measure(ctx context.Context, exposure string) (p prompt, err err
 		return p, err
 	}
 	if _, err = first.ListTools(ctx); err == nil {
-		err = missing(ctx, first)
+		err = missing(ctx, first, servers)
 	}
 	if err = errors.Join(err, end(first)); err != nil {
 		return p, err
@@ -178,7 +185,7 @@ func end(c *mcp.Client) error {
 
 // missing is an error when a server has not answered: its tools would be missing
 // from the figures.
-func missing(ctx context.Context, c *mcp.Client) error {
+func missing(ctx context.Context, c *mcp.Client, servers string) error {
 	tools, err := c.ListTools(ctx)
 	if err != nil {
 		return err

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -26,6 +26,29 @@ func (s *sums) add(t tool, count func(string) (int, error)) error {
 	return err
 }
 
+// plus counts those of another server.
+func (s *sums) plus(o sums) {
+	s.tools, s.tokens, s.whole, s.bytes = s.tools+o.tools, s.tokens+o.tokens, s.whole+o.whole, s.bytes+o.bytes
+}
+
+// byServer are the figures of the tools of each server.
+func byServer(tools []tool, count func(string) (int, error)) (map[string]*sums, error) {
+	all := map[string]*sums{}
+	for _, t := range tools {
+		server, _, prefixed := strings.Cut(t.name, "__")
+		if !prefixed {
+			continue // collet's own
+		}
+		if all[server] == nil {
+			all[server] = &sums{}
+		}
+		if err := all[server].add(t, count); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // off is how far the estimate is from the count, in percent.
 func (s sums) off() float64 {
 	return 100 * (float64(10*s.bytes)/tokenBytes/float64(s.tokens) - 1)
@@ -33,32 +56,19 @@ func (s sums) off() float64 {
 
 // report prints the tables, as Markdown.
 func report(w io.Writer, all []prompt, count func(string) (int, error)) error {
-	byServer := map[string]*sums{}
-	var total sums
-	for _, t := range all[0].tools {
-		server, _, prefixed := strings.Cut(t.name, "__")
-		if !prefixed {
-			continue // collet's own
-		}
-		if byServer[server] == nil {
-			byServer[server] = &sums{}
-		}
-		if err := cmp.Or(byServer[server].add(t, count), total.add(t, count)); err != nil {
-			return err
-		}
+	servers, err := byServer(all[0].tools, count)
+	if err != nil {
+		return err
 	}
+	var total sums
 	out := tabwriter.NewWriter(w, 0, 8, 1, ' ', 0)
 	fmt.Fprint(out, "| server\t| tools\t| tokens\t| a tool\t| with what clients keep\t| estimate off by\t|\n|---\t|---:\t|---:\t|---:\t|---:\t|---:\t|\n")
 	row := func(name string, s sums) {
 		fmt.Fprintf(out, "| %s\t| %d\t| %s\t| %d\t| %s\t| %+.0f %%\t|\n", name, s.tools, grouped(s.tokens), s.tokens/s.tools, grouped(s.whole), s.off())
 	}
-	names := make([]string, 0, len(byServer))
-	for n := range byServer {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	for _, n := range names {
-		row(n, *byServer[n])
+	for _, n := range slices.Sorted(maps.Keys(servers)) {
+		row(n, *servers[n])
+		total.plus(*servers[n])
 	}
 	row("together", total)
 	fmt.Fprint(out, "\n| all tools\t| list\t| instructions\t| fixed\t| of all direct\t| a search: mean\t| most\t| with one search\t| of all direct\t|\n"+

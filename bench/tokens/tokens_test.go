@@ -42,3 +42,20 @@ func TestReport(t *testing.T) {
 		t.Errorf("got %v, want %v", err, failed)
 	}
 }
+
+func TestReportAdapters(t *testing.T) {
+	all := map[string]*sums{"a": {tools: 2, tokens: 1500, whole: 1600}, "raw-a": {tools: 9, tokens: 9000, whole: 9999}, "b": {tools: 1, tokens: 10, whole: 20}}
+	var out strings.Builder
+	if err := reportAdapters(&out, all); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"| a | 2 | 1,500 | 1,600 | 9 | 9,000 | 9,999 |", "| b | 1 | 10 | 20 | | | |"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(got, "raw-") {
+		t.Errorf("%s", got)
+	}
+}

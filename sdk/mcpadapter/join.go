@@ -108,6 +108,7 @@ type standing struct {
 
 	mu    sync.Mutex
 	parts []partState
+	told  adapter.State // last; zero before the first word
 }
 
 // partState is how one part is, and what its list was last.
@@ -133,7 +134,12 @@ func (n *partNews) Health(state adapter.State, why *failure.Failure) {
 		return
 	}
 	p.state, p.why = state, why
-	n.to.Health(n.merged())
+	all, missing := n.merged()
+	if all == n.told && all != adapter.Degraded { // that may be for another reason now
+		return
+	}
+	n.told = all
+	n.to.Health(all, missing)
 }
 
 // merged is the state of the whole. The caller holds mu.

@@ -100,7 +100,7 @@ func TestJoinWithoutAPart(t *testing.T) {
 			return offering("two", "b1"), nil
 		})
 		synctest.Wait()
-		host.wantStates(t, adapter.Connecting, adapter.Connecting, adapter.Degraded)
+		host.wantStates(t, adapter.Connecting, adapter.Degraded)
 		if host.why.Class != failure.DNSFailure || host.why.Message != "Second: no such host" {
 			t.Errorf("why %+v", host.why)
 		}
@@ -123,7 +123,7 @@ func TestJoinWithoutAPart(t *testing.T) {
 		one.die(nil)
 		synctest.Wait()
 		host.wantLast(t, adapter.Degraded)
-		for _, s := range host.states[3:] {
+		for _, s := range host.states[2:] {
 			if s == adapter.Connecting {
 				t.Errorf("states %v: a part that connects again holds up nobody", host.states)
 			}

@@ -3,9 +3,18 @@ package architecture
 // pluginsRules are the lines of allowed for plugins.
 var pluginsRules = map[string]map[string]string{
 	"plugins/azure": {
-		"plugins/azure/internal/learn": "what it serves",
+		"plugins/azure/internal/azmcp": "what it serves of Azure",
+		"plugins/azure/internal/learn": "what it serves of the documentation",
 		"sdk/adapter":                  "it is a plugin",
 		"sdk/failure":                  "a config it cannot serve is a failure with a problem",
+		"sdk/mcp":                      "it says which versions it speaks",
+		"sdk/mcpadapter":               "it joins both",
+	},
+	"plugins/azure/internal/azmcp": {
+		"sdk/adapter":    "tools are edited, calls admitted, results judged",
+		"sdk/failure":    "texts that are failures become some",
+		"sdk/mcp":        "it starts the server",
+		"sdk/mcpadapter": "it says what is known of it",
 	},
 	"plugins/azure/internal/fakelearn": {},
 	"plugins/azure/internal/learn": {
