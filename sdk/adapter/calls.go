@@ -136,22 +136,12 @@ func (s *service) CallTool(req *adapterpb.CallToolRequest, stream grpc.ServerStr
 	}
 	s.rest.begin()
 	defer s.rest.end()
-	call := &Call{
-		Tool: req.GetTool(), ID: req.GetCallId(), Args: object(req.GetArguments()), Meta: req.GetMeta(),
-		InputResponses: req.GetInputResponses(), RequestState: req.GetRequestState(), env: r.env,
-	}
-	call.events = &emitter{send: func(p *adapterpb.Progress, l *adapterpb.LogRecord) error {
+	result, err := s.invoke(stream.Context(), r, req, func(p *adapterpb.Progress, l *adapterpb.LogRecord) error {
 		if p != nil {
 			return stream.Send(&adapterpb.CallToolEvent{Event: &adapterpb.CallToolEvent_Progress{Progress: p}})
 		}
 		return stream.Send(&adapterpb.CallToolEvent{Event: &adapterpb.CallToolEvent_Log{Log: l}})
-	}}
-	var result *Result
-	if !typed.IsObject(call.Args) {
-		err = notAnObject()
-	} else {
-		result, err = s.call(stream.Context(), r.server, call)
-	}
+	})
 	if err != nil {
 		return failure.ToStatus(meant(stream.Context(), err))
 	}
@@ -160,6 +150,19 @@ func (s *service) CallTool(req *adapterpb.CallToolRequest, stream grpc.ServerStr
 		return failure.ToStatus(err)
 	}
 	return stream.Send(ev)
+}
+
+// invoke runs the tool of a request, whose events go to send.
+func (s *service) invoke(ctx context.Context, r *running, req *adapterpb.CallToolRequest, send func(*adapterpb.Progress, *adapterpb.LogRecord) error) (*Result, error) {
+	call := &Call{
+		Tool: req.GetTool(), ID: req.GetCallId(), Args: object(req.GetArguments()), Meta: req.GetMeta(),
+		InputResponses: req.GetInputResponses(), RequestState: req.GetRequestState(), env: r.env,
+	}
+	call.events = &emitter{send: send}
+	if !typed.IsObject(call.Args) {
+		return nil, notAnObject()
+	}
+	return s.call(ctx, r.server, call)
 }
 
 // call runs the author's function. The stream is this goroutine's alone again

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/collet-dev/collet/sdk/adapter"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -38,6 +39,19 @@ func configure(t *testing.T, c adapterpb.AdapterClient, config string) {
 	if _, err := c.Configure(t.Context(), &adapterpb.ConfigureRequest{Server: "test", Config: []byte(config)}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// What holds for CallTool holds for each call on a stream, here of real processes.
+func TestProcessesOnStreams(t *testing.T) {
+	adapter.Streamed = true
+	defer func() { adapter.Streamed = false }()
+	t.Run("hello", TestHelloOverGoPlugin)
+	t.Run("refusals", TestHelloRefuses)
+	t.Run("questions", TestHostService)
+	t.Run("panics", TestPanicKeepsTheProcess)
+	t.Run("cancel", TestCancelReachesTheHandler)
+	t.Run("large", TestLargeMessages)
+	t.Run("unknown fields", TestUnknownFieldsAreIgnored)
 }
 
 func TestHelloOverGoPlugin(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
+	"github.com/collet-dev/collet/sdk/adapter"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/internal/wire"
 )
@@ -61,7 +62,7 @@ type peer struct {
 
 func (stock) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error { panic("not a server") }
 func (stock) GRPCClient(_ context.Context, broker *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return peer{adapterpb.NewAdapterClient(conn), broker}, nil
+	return peer{adapter.Client(adapterpb.NewAdapterClient(conn)), broker}, nil
 }
 
 // lockedBuffer collects the stderr of a process.

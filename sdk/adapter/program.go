@@ -21,7 +21,7 @@ import (
 // what the binary understands, not what the server behind it makes use of: that
 // follows from the snapshot (forward), the answer to a second Configure
 // (reconfigure), and the events of a call (input-required).
-var features = []string{"ask", "forward", "input-required", "paged-tools", "reconfigure"}
+var features = []string{"ask", "calls", "forward", "input-required", "paged-tools", "reconfigure"}
 
 // sdkPath is the module whose version is the SDK's version.
 const sdkPath = "github.com/collet-dev/collet/sdk"

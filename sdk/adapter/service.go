@@ -28,6 +28,7 @@ type service struct {
 	claimOutput func()                                    // before the first author's code; may be nil
 	pageBudget  int                                       // bytes of one page of tools
 	rest        *rest                                     // told of calls; nil where the process is not ours
+	kept        keptResults                               // of streams of calls
 
 	// life ends when the process is to leave.
 	life context.Context

@@ -52,7 +52,7 @@ func serveProgram[C any](t *testing.T, open func(context.Context, *Env, C) (Serv
 		serving.Wait()
 		svc.close()
 	})
-	return adapterpb.NewAdapterClient(conn), svc
+	return Client(adapterpb.NewAdapterClient(conn)), svc
 }
 
 func mustConfigure(t *testing.T, c adapterpb.AdapterClient, config string) *adapterpb.ConfigureResponse {

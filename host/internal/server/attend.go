@@ -151,6 +151,7 @@ func (r *run) stop(ctx context.Context) error {
 // end waits for the run's goroutines and closes its log, after the process ended.
 func (r *run) end() {
 	r.cancel()
+	r.streams.close()
 	r.wg.Wait()
 	r.log.close()
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
@@ -53,14 +55,32 @@ func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 		return nil, fail
 	}
 	defer s.leaveRun(r)
+	if req.Ask != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer r.questions.open(ctx, cancel, req.ID, req.Ask)()
+	}
+	call := &adapterpb.CallToolRequest{
+		Tool: req.Tool.Name, Arguments: req.Arguments, CallId: req.ID, Meta: req.Meta,
+		InputResponses: req.InputResponses, RequestState: req.RequestState,
+	}
+	answer, fail, made := s.among(ctx, r, req, call)
+	if !made {
+		answer, fail = s.alone(ctx, r, req, call)
+	}
+	if fail != nil {
+		return nil, fail
+	}
+	return answer, nil
+}
+
+// alone makes a call on a stream of its own.
+func (s *Server) alone(ctx context.Context, r *run, req *Request, call *adapterpb.CallToolRequest) (*Answer, *Failure) {
 	// Whatever way this returns, the stream is released.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer r.questions.open(ctx, cancel, req.ID, req.Ask)()
-	stream, err := r.client.CallTool(ctx, &adapterpb.CallToolRequest{
-		Tool: req.Tool.Name, Arguments: req.Arguments, CallId: req.ID, Meta: req.Meta,
-		InputResponses: req.InputResponses, RequestState: req.RequestState,
-	}, receive(req.MaxResult)...)
+	stream, err := r.client.CallTool(ctx, call, receive(req.MaxResult)...)
 	if err != nil {
 		return nil, r.fail(ctx, err, true)
 	}
@@ -69,25 +89,113 @@ func (s *Server) Do(ctx context.Context, req *Request) (*Answer, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, withoutResult()
 		}
-		if err != nil && req.MaxResult > 0 && status.Code(err) == codes.ResourceExhausted && failure.FromStatus(err) == nil {
-			return nil, overMax(req.MaxResult)
-		}
 		if err != nil {
-			return nil, r.fail(ctx, err, true)
+			return nil, r.unreceived(ctx, err, req.MaxResult)
 		}
 		r.alive.Store(true)
 		switch e := ev.GetEvent().(type) {
 		case *adapterpb.CallToolEvent_Progress:
-			if req.OnProgress != nil {
-				req.OnProgress(e.Progress.GetDone(), e.Progress.GetTotal(), e.Progress.GetMessage())
-			}
+			req.progressed(e.Progress)
 		case *adapterpb.CallToolEvent_Log:
 			s.logged(req.ID, e.Log, req.OnLog)
 		case *adapterpb.CallToolEvent_Result:
-			return &Answer{JSON: e.Result.GetResult(), IsError: e.Result.GetIsError()}, nil
+			return answered(e.Result), nil
 		case *adapterpb.CallToolEvent_InputRequired:
-			return &Answer{Input: &InputRequired{Requests: e.InputRequired.GetRequests(), State: e.InputRequired.GetRequestState()}}, nil
+			return asked(e.InputRequired), nil
 		}
+	}
+}
+
+// among makes a call on a stream of many. When there is none for it, made is false.
+func (s *Server) among(ctx context.Context, r *run, req *Request, call *adapterpb.CallToolRequest) (answer *Answer, fail *Failure, made bool) {
+	start := &adapterpb.CallStart{Request: call, MaxResult: uint64(max(req.MaxResult, 0))}
+	if by, ok := ctx.Deadline(); ok {
+		start.TimeLeft = durationpb.New(time.Until(by))
+	}
+	f := r.streams.begin(start)
+	if f == nil {
+		return nil, nil, false
+	}
+	defer f.close()
+	for {
+		events, err := f.next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, withoutResult(), true
+		case ctx.Err() == nil && status.Code(err) == codes.Unimplemented:
+			return nil, nil, false // and the adapter has not seen the call
+		case err != nil:
+			return nil, r.fail(ctx, err, true), true
+		}
+		for _, ev := range events {
+			switch e := ev.GetEvent().(type) {
+			case *adapterpb.CallsEvent_Progress:
+				req.progressed(e.Progress)
+			case *adapterpb.CallsEvent_Log:
+				s.logged(req.ID, e.Log, req.OnLog)
+			case *adapterpb.CallsEvent_Result:
+				if n := len(e.Result.GetResult()); req.MaxResult > 0 && n > req.MaxResult {
+					return nil, overMax(req.MaxResult), true
+				}
+				return answered(e.Result), nil, true
+			case *adapterpb.CallsEvent_LargeResult:
+				answer, fail = r.takeResult(ctx, f, e.LargeResult, req.MaxResult)
+				return answer, fail, true
+			case *adapterpb.CallsEvent_InputRequired:
+				return asked(e.InputRequired), nil, true
+			case *adapterpb.CallsEvent_Failed:
+				return nil, r.told(ctx, e.Failed), true
+			}
+		}
+	}
+}
+
+// takeResult receives a result that was announced, unless it is too large.
+func (r *run) takeResult(ctx context.Context, f *flight, large *adapterpb.LargeResult, maxResult int) (*Answer, *Failure) {
+	if maxResult > 0 && large.GetBytes() > uint64(maxResult) {
+		return nil, overMax(maxResult)
+	}
+	ev, err := r.client.TakeResult(ctx, &adapterpb.TakeResultRequest{Result: large.GetResult()}, receive(maxResult)...)
+	if err != nil {
+		return nil, r.unreceived(ctx, err, maxResult)
+	}
+	if ev.GetResult() == nil {
+		return nil, withoutResult()
+	}
+	f.settle()
+	return answered(ev.GetResult()), nil
+}
+
+// told is the failure that ended a call on a stream of many.
+func (r *run) told(ctx context.Context, end *adapterpb.CallFailed) *Failure {
+	if f := failure.FromProto(end.GetFailure()); f != nil {
+		return ofAdapter(f)
+	}
+	if code := codes.Code(end.GetCode()); code != codes.OK {
+		return r.fail(ctx, status.Error(code, end.GetMessage()), true)
+	}
+	return withoutResult()
+}
+
+// unreceived is the failure of a call whose result could not be received.
+func (r *run) unreceived(ctx context.Context, err error, maxResult int) *Failure {
+	if maxResult > 0 && status.Code(err) == codes.ResourceExhausted && failure.FromStatus(err) == nil {
+		return overMax(maxResult)
+	}
+	return r.fail(ctx, err, true)
+}
+
+func answered(r *adapterpb.CallToolResult) *Answer {
+	return &Answer{JSON: r.GetResult(), IsError: r.GetIsError()}
+}
+
+func asked(in *adapterpb.InputRequired) *Answer {
+	return &Answer{Input: &InputRequired{Requests: in.GetRequests(), State: in.GetRequestState()}}
+}
+
+func (req *Request) progressed(p *adapterpb.Progress) {
+	if req.OnProgress != nil {
+		req.OnProgress(p.GetDone(), p.GetTotal(), p.GetMessage())
 	}
 }
 

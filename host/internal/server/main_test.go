@@ -37,6 +37,7 @@ func testAll(m *testing.M) int {
 	built = dir
 	for out, from := range map[string][2]string{
 		"collet-plugin-testadapter": {".", "github.com/collet-dev/collet/sdk/internal/testadapter"},
+		"collet-plugin-teststreams": {".", "github.com/collet-dev/collet/sdk/internal/testadapter"},
 		"collet-plugin-hello":       {".", "github.com/collet-dev/collet/sdk/examples/hello"},
 		"faultserver":               {".", "github.com/collet-dev/collet/sdk/internal/faultserver"},
 		"collet-plugin-mcp":         {"../../../plugins/mcp", "."},
@@ -164,10 +165,14 @@ func noneLeft(t *testing.T) {
 	}
 }
 
-const plainAdapter = `plugin = "testadapter"` + "\n"
+// testadapter is the plugin that the tests are of. Under its other name it takes calls
+// on streams.
+var testadapter = "testadapter"
+
+func adapterEntry() string { return fmt.Sprintf("plugin = %q\n", testadapter) }
 
 func fault(modes string) string {
-	return fmt.Sprintf("plugin = \"testadapter\"\nenv = { FAULT = %q }\nstart_timeout = \"2s\"\n", modes)
+	return adapterEntry() + fmt.Sprintf("env = { FAULT = %q }\nstart_timeout = \"2s\"\n", modes)
 }
 
 func patient(t *testing.T) context.Context {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,7 +68,8 @@ type run struct {
 	calls int           // in flight
 	quiet chan struct{} // closed when there are none, if somebody waits for that
 
-	questions questions   // of its calls
+	questions questions // of its calls
+	streams   *callStreams
 	alive     atomic.Bool // it has been heard of since the last health check
 
 	mu      sync.Mutex
@@ -83,7 +85,7 @@ type run struct {
 func newRun(s *Server, proc process, client adapterpb.AdapterClient, desc *describe.Description, log *log) *run {
 	ctx, cancel := context.WithCancel(s.ctx)
 	stay, dismiss := context.WithCancel(ctx)
-	return &run{
+	r := &run{
 		server: s, proc: proc, client: client, desc: desc, log: log,
 		ctx: ctx, cancel: cancel, stay: stay, dismiss: dismiss,
 		upstream: make(chan *adapterpb.Health, 1),
@@ -93,6 +95,10 @@ func newRun(s *Server, proc process, client adapterpb.AdapterClient, desc *descr
 		renewed:  make(chan struct{}, 1),
 		over:     make(chan struct{}),
 	}
+	r.streams = newCallStreams(client, slices.Contains(desc.Features, featureCalls), func() { r.alive.Store(true) }, func(call uint64) {
+		s.env.Log.Warn("the adapter sends events of a call that there never was; they are ignored", "server", s.name, "call", call)
+	})
+	return r
 }
 
 // gone reports whether the process has ended.
@@ -283,14 +289,19 @@ func (r *run) exited(sent bool) *Failure {
 	return f
 }
 
+// ofAdapter is a failure in the adapter's own words.
+func ofAdapter(f *failure.Failure) *Failure {
+	// With a time to come back, a connection that was not even tried is the
+	// adapter's own pause after failures, not the upstream's wish.
+	held := f.Delivery == failure.NotSent && f.RetryAfter > 0 && f.Class != failure.RateLimited
+	return &Failure{Failure: *f, Postponed: held}
+}
+
 // fail returns what err, the end of an RPC, means. sent tells whether the
 // request may have reached the upstream.
 func (r *run) fail(ctx context.Context, err error, sent bool) *Failure {
 	if f := failure.FromStatus(err); f != nil {
-		// With a time to come back, a connection that was not even tried is the
-		// adapter's own pause after failures, not the upstream's wish.
-		held := f.Delivery == failure.NotSent && f.RetryAfter > 0 && f.Class != failure.RateLimited
-		return &Failure{Failure: *f, Postponed: held}
+		return ofAdapter(f)
 	}
 	st := status.Convert(err)
 	// The adapter knows the caller's deadline too, and may be the first to notice.

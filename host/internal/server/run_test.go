@@ -29,7 +29,7 @@ func kill(t *testing.T, s *Server) {
 }
 
 func TestCrashBetweenCalls(t *testing.T) {
-	s, st := open(t, plainAdapter)
+	s, st := open(t, adapterEntry())
 	mustStart(t, s)
 	first := s.Status().Pid
 	kill(t, s)
@@ -52,7 +52,7 @@ func TestCrashBetweenCalls(t *testing.T) {
 
 func TestCrashesDuringACall(t *testing.T) {
 	for tool, says := range map[string]string{"exit": "exit status 7", "kill": "signal: killed", "panic": "exit status 2"} {
-		s, st := open(t, plainAdapter)
+		s, st := open(t, adapterEntry())
 		mustStart(t, s)
 		_, err := do(t, s, tool, `{}`)
 		f := AsFailure(err)
@@ -65,7 +65,7 @@ func TestCrashesDuringACall(t *testing.T) {
 }
 
 func TestStoppedProcessIsNoticed(t *testing.T) {
-	s, st := open(t, plainAdapter, func(env *Surroundings) { env.HealthEvery = 50 * time.Millisecond })
+	s, st := open(t, adapterEntry(), func(env *Surroundings) { env.HealthEvery = 50 * time.Millisecond })
 	mustStart(t, s)
 	_, err := do(t, s, "stop", `{}`)
 	if f := AsFailure(err); f.Class != failure.ConnectionRefused || !strings.Contains(f.Message, "health checks") {
@@ -76,7 +76,7 @@ func TestStoppedProcessIsNoticed(t *testing.T) {
 }
 
 func TestHealthyProcessIsLeftAlone(t *testing.T) {
-	s, st := open(t, plainAdapter, func(env *Surroundings) { env.HealthEvery = 5 * time.Millisecond })
+	s, st := open(t, adapterEntry(), func(env *Surroundings) { env.HealthEvery = 5 * time.Millisecond })
 	mustStart(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
@@ -141,7 +141,7 @@ func TestToolsThatChange(t *testing.T) {
 }
 
 func TestEnvironments(t *testing.T) {
-	s, _ := open(t, plainAdapter+"env = { MINE = \"1\" }\n")
+	s, _ := open(t, adapterEntry()+"env = { MINE = \"1\" }\n")
 	mustStart(t, s)
 	res, err := do(t, s, "environ", `{}`)
 	if err != nil {
@@ -198,7 +198,7 @@ func TestLogFile(t *testing.T) {
 }
 
 func TestALogThatCannotBeKept(t *testing.T) {
-	s, _ := open(t, plainAdapter, func(env *Surroundings) { env.LogDir = "/dev/null/logs" })
+	s, _ := open(t, adapterEntry(), func(env *Surroundings) { env.LogDir = "/dev/null/logs" })
 	mustStart(t, s)
 }
 
@@ -260,7 +260,7 @@ func TestPlain(t *testing.T) {
 // A call made in the moment after the process died, before anybody has cleaned
 // up, was not sent and says so: then it can be made again, whatever the tool does.
 func TestCallRightAfterACrash(t *testing.T) {
-	s, _ := open(t, plainAdapter)
+	s, _ := open(t, adapterEntry())
 	mustStart(t, s)
 	x := tool(t, s, "echo")
 	s.mu.Lock()
@@ -307,7 +307,7 @@ func TestUpstreamInTroubleIsDegraded(t *testing.T) {
 // What a restart lists again is no news, and keeps its compiled schemas.
 func TestRestartWithTheSameTools(t *testing.T) {
 	listed := make(chan struct{}, 100)
-	s, st := open(t, plainAdapter, func(env *Surroundings) { env.Listed = func(string) { listed <- struct{}{} } })
+	s, st := open(t, adapterEntry(), func(env *Surroundings) { env.Listed = func(string) { listed <- struct{}{} } })
 	mustStart(t, s)
 	before, _ := s.Tools()
 	kill(t, s)
@@ -338,7 +338,7 @@ func TestEnvironmentOfACommand(t *testing.T) {
 // Whatever the order of starts, calls and crashes, every call ends, and the
 // server comes back.
 func TestCrashesUnderLoad(t *testing.T) {
-	s, _ := open(t, plainAdapter)
+	s, _ := open(t, adapterEntry())
 	mustStart(t, s)
 	x, crash := tool(t, s, "echo"), tool(t, s, "kill")
 	var wg sync.WaitGroup

@@ -70,7 +70,7 @@ func TestStartFailures(t *testing.T) {
 }
 
 func TestStartIsShared(t *testing.T) {
-	s, st := open(t, plainAdapter)
+	s, st := open(t, adapterEntry())
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
@@ -139,7 +139,7 @@ func TestLimits(t *testing.T) {
 		{"max_timeout = \"9s\"\n", 60 * time.Second, 9 * time.Second, 9 * time.Second},
 		{"timeout = \"5s\"\nmax_timeout = \"9s\"\n", 0, 5 * time.Second, 9 * time.Second},
 	} {
-		s, _ := open(t, plainAdapter+c.body)
+		s, _ := open(t, adapterEntry()+c.body)
 		if l := limits(s.Settings(), c.own); l.Timeout != c.timeout || l.MaxTimeout != c.max {
 			t.Errorf("%q own %v: %+v", c.body, c.own, l)
 		}
@@ -225,7 +225,7 @@ func TestTurns(t *testing.T) {
 	if err := s.Ready(patient(t), 0); err == nil || len(taken) != 1 || taken[0] != "http://127.0.0.1:1/"+built || given != 1 {
 		t.Errorf("%v, taken %v, given back %d times", err, taken, given)
 	}
-	s, _ = open(t, plainAdapter, turns)
+	s, _ = open(t, adapterEntry(), turns)
 	if mustStart(t, s); len(taken) != 1 {
 		t.Errorf("taken for no url: %v", taken)
 	}

@@ -264,7 +264,7 @@ func (x LogRecord_Level) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LogRecord_Level.Descriptor instead.
 func (LogRecord_Level) EnumDescriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{10, 0}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{17, 0}
 }
 
 type Health_State int32
@@ -319,7 +319,7 @@ func (x Health_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Health_State.Descriptor instead.
 func (Health_State) EnumDescriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{18, 0}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{25, 0}
 }
 
 type DescribeRequest struct {
@@ -372,7 +372,7 @@ type DescribeResponse struct {
 	// property with "x-collet-secret": true is shown redacted everywhere.
 	ConfigSchema []byte `protobuf:"bytes,7,opt,name=config_schema,json=configSchema,proto3" json:"config_schema,omitempty"`
 	// features lists the optional parts of this contract the adapter implements:
-	// "forward", "reconfigure", "ask", "input-required", "paged-tools".
+	// "forward", "reconfigure", "ask", "input-required", "paged-tools", "calls".
 	Features []string `protobuf:"bytes,8,rep,name=features,proto3" json:"features,omitempty"`
 	// forward_methods are the MCP methods Forward accepts.
 	ForwardMethods []string `protobuf:"bytes,9,rep,name=forward_methods,json=forwardMethods,proto3" json:"forward_methods,omitempty"`
@@ -1028,6 +1028,508 @@ func (*CallToolEvent_Result) isCallToolEvent_Event() {}
 
 func (*CallToolEvent_InputRequired) isCallToolEvent_Event() {}
 
+type CallsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// call is the host's number of the call: from 1 and rising, on each stream.
+	Call uint64 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	// Types that are valid to be assigned to Request:
+	//
+	//	*CallsRequest_Start
+	//	*CallsRequest_Cancel
+	Request       isCallsRequest_Request `protobuf_oneof:"request"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallsRequest) Reset() {
+	*x = CallsRequest{}
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallsRequest) ProtoMessage() {}
+
+func (x *CallsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallsRequest.ProtoReflect.Descriptor instead.
+func (*CallsRequest) Descriptor() ([]byte, []int) {
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *CallsRequest) GetCall() uint64 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *CallsRequest) GetRequest() isCallsRequest_Request {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *CallsRequest) GetStart() *CallStart {
+	if x != nil {
+		if x, ok := x.Request.(*CallsRequest_Start); ok {
+			return x.Start
+		}
+	}
+	return nil
+}
+
+func (x *CallsRequest) GetCancel() *CallCancel {
+	if x != nil {
+		if x, ok := x.Request.(*CallsRequest_Cancel); ok {
+			return x.Cancel
+		}
+	}
+	return nil
+}
+
+type isCallsRequest_Request interface {
+	isCallsRequest_Request()
+}
+
+type CallsRequest_Start struct {
+	Start *CallStart `protobuf:"bytes,2,opt,name=start,proto3,oneof"`
+}
+
+type CallsRequest_Cancel struct {
+	Cancel *CallCancel `protobuf:"bytes,3,opt,name=cancel,proto3,oneof"` // the caller has gone; no event of the call is wanted
+}
+
+func (*CallsRequest_Start) isCallsRequest_Request() {}
+
+func (*CallsRequest_Cancel) isCallsRequest_Request() {}
+
+type CallStart struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Request *CallToolRequest       `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	// The largest result that is wanted, in bytes; 0 is whatever the contract carries.
+	// One over it is announced with large_result.result unset, and not kept.
+	MaxResult     uint64               `protobuf:"varint,2,opt,name=max_result,json=maxResult,proto3" json:"max_result,omitempty"`
+	TimeLeft      *durationpb.Duration `protobuf:"bytes,3,opt,name=time_left,json=timeLeft,proto3" json:"time_left,omitempty"` // the call's deadline, when it has one
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallStart) Reset() {
+	*x = CallStart{}
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallStart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallStart) ProtoMessage() {}
+
+func (x *CallStart) ProtoReflect() protoreflect.Message {
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallStart.ProtoReflect.Descriptor instead.
+func (*CallStart) Descriptor() ([]byte, []int) {
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *CallStart) GetRequest() *CallToolRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *CallStart) GetMaxResult() uint64 {
+	if x != nil {
+		return x.MaxResult
+	}
+	return 0
+}
+
+func (x *CallStart) GetTimeLeft() *durationpb.Duration {
+	if x != nil {
+		return x.TimeLeft
+	}
+	return nil
+}
+
+type CallCancel struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallCancel) Reset() {
+	*x = CallCancel{}
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallCancel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallCancel) ProtoMessage() {}
+
+func (x *CallCancel) ProtoReflect() protoreflect.Message {
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallCancel.ProtoReflect.Descriptor instead.
+func (*CallCancel) Descriptor() ([]byte, []int) {
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{11}
+}
+
+type CallsEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Call  uint64                 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	// Types that are valid to be assigned to Event:
+	//
+	//	*CallsEvent_Progress
+	//	*CallsEvent_Log
+	//	*CallsEvent_Result
+	//	*CallsEvent_InputRequired
+	//	*CallsEvent_Failed
+	//	*CallsEvent_LargeResult
+	Event         isCallsEvent_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallsEvent) Reset() {
+	*x = CallsEvent{}
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallsEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallsEvent) ProtoMessage() {}
+
+func (x *CallsEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallsEvent.ProtoReflect.Descriptor instead.
+func (*CallsEvent) Descriptor() ([]byte, []int) {
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *CallsEvent) GetCall() uint64 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *CallsEvent) GetEvent() isCallsEvent_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *CallsEvent) GetProgress() *Progress {
+	if x != nil {
+		if x, ok := x.Event.(*CallsEvent_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
+func (x *CallsEvent) GetLog() *LogRecord {
+	if x != nil {
+		if x, ok := x.Event.(*CallsEvent_Log); ok {
+			return x.Log
+		}
+	}
+	return nil
+}
+
+func (x *CallsEvent) GetResult() *CallToolResult {
+	if x != nil {
+		if x, ok := x.Event.(*CallsEvent_Result); ok {
+			return x.Result
+		}
+	}
+	return nil
+}
+
+func (x *CallsEvent) GetInputRequired() *InputRequired {
+	if x != nil {
+		if x, ok := x.Event.(*CallsEvent_InputRequired); ok {
+			return x.InputRequired
+		}
+	}
+	return nil
+}
+
+func (x *CallsEvent) GetFailed() *CallFailed {
+	if x != nil {
+		if x, ok := x.Event.(*CallsEvent_Failed); ok {
+			return x.Failed
+		}
+	}
+	return nil
+}
+
+func (x *CallsEvent) GetLargeResult() *LargeResult {
+	if x != nil {
+		if x, ok := x.Event.(*CallsEvent_LargeResult); ok {
+			return x.LargeResult
+		}
+	}
+	return nil
+}
+
+type isCallsEvent_Event interface {
+	isCallsEvent_Event()
+}
+
+type CallsEvent_Progress struct {
+	Progress *Progress `protobuf:"bytes,2,opt,name=progress,proto3,oneof"`
+}
+
+type CallsEvent_Log struct {
+	Log *LogRecord `protobuf:"bytes,3,opt,name=log,proto3,oneof"`
+}
+
+type CallsEvent_Result struct {
+	Result *CallToolResult `protobuf:"bytes,4,opt,name=result,proto3,oneof"` // at most 128 KiB
+}
+
+type CallsEvent_InputRequired struct {
+	InputRequired *InputRequired `protobuf:"bytes,5,opt,name=input_required,json=inputRequired,proto3,oneof"`
+}
+
+type CallsEvent_Failed struct {
+	Failed *CallFailed `protobuf:"bytes,6,opt,name=failed,proto3,oneof"`
+}
+
+type CallsEvent_LargeResult struct {
+	LargeResult *LargeResult `protobuf:"bytes,7,opt,name=large_result,json=largeResult,proto3,oneof"`
+}
+
+func (*CallsEvent_Progress) isCallsEvent_Event() {}
+
+func (*CallsEvent_Log) isCallsEvent_Event() {}
+
+func (*CallsEvent_Result) isCallsEvent_Event() {}
+
+func (*CallsEvent_InputRequired) isCallsEvent_Event() {}
+
+func (*CallsEvent_Failed) isCallsEvent_Event() {}
+
+func (*CallsEvent_LargeResult) isCallsEvent_Event() {}
+
+// CallFailed is the gRPC status with which CallTool would have ended.
+type CallFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"` // its detail
+	Code          int32                  `protobuf:"varint,2,opt,name=code,proto3" json:"code,omitempty"`      // the status itself, where it has no detail
+	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallFailed) Reset() {
+	*x = CallFailed{}
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallFailed) ProtoMessage() {}
+
+func (x *CallFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallFailed.ProtoReflect.Descriptor instead.
+func (*CallFailed) Descriptor() ([]byte, []int) {
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *CallFailed) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+func (x *CallFailed) GetCode() int32 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
+func (x *CallFailed) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// LargeResult announces a result that would hold up the stream. It is kept until it
+// is taken or the call canceled.
+type LargeResult struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Result        uint64                 `protobuf:"varint,1,opt,name=result,proto3" json:"result,omitempty"` // for TakeResult; 0: it is over max_result and was not kept
+	Bytes         uint64                 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`   // its size
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LargeResult) Reset() {
+	*x = LargeResult{}
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LargeResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LargeResult) ProtoMessage() {}
+
+func (x *LargeResult) ProtoReflect() protoreflect.Message {
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LargeResult.ProtoReflect.Descriptor instead.
+func (*LargeResult) Descriptor() ([]byte, []int) {
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *LargeResult) GetResult() uint64 {
+	if x != nil {
+		return x.Result
+	}
+	return 0
+}
+
+func (x *LargeResult) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+type TakeResultRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Result        uint64                 `protobuf:"varint,1,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakeResultRequest) Reset() {
+	*x = TakeResultRequest{}
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakeResultRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakeResultRequest) ProtoMessage() {}
+
+func (x *TakeResultRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakeResultRequest.ProtoReflect.Descriptor instead.
+func (*TakeResultRequest) Descriptor() ([]byte, []int) {
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *TakeResultRequest) GetResult() uint64 {
+	if x != nil {
+		return x.Result
+	}
+	return 0
+}
+
 type Progress struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Done          float64                `protobuf:"fixed64,1,opt,name=done,proto3" json:"done,omitempty"`   // never decreases
@@ -1039,7 +1541,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[9]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1051,7 +1553,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[9]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1064,7 +1566,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{9}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1099,7 +1601,7 @@ type LogRecord struct {
 
 func (x *LogRecord) Reset() {
 	*x = LogRecord{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[10]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1111,7 +1613,7 @@ func (x *LogRecord) String() string {
 func (*LogRecord) ProtoMessage() {}
 
 func (x *LogRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[10]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1124,7 +1626,7 @@ func (x *LogRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogRecord.ProtoReflect.Descriptor instead.
 func (*LogRecord) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{10}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LogRecord) GetLevel() LogRecord_Level {
@@ -1158,7 +1660,7 @@ type CallToolResult struct {
 
 func (x *CallToolResult) Reset() {
 	*x = CallToolResult{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[11]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1672,7 @@ func (x *CallToolResult) String() string {
 func (*CallToolResult) ProtoMessage() {}
 
 func (x *CallToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[11]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1685,7 @@ func (x *CallToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolResult.ProtoReflect.Descriptor instead.
 func (*CallToolResult) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{11}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CallToolResult) GetResult() []byte {
@@ -1210,7 +1712,7 @@ type InputRequired struct {
 
 func (x *InputRequired) Reset() {
 	*x = InputRequired{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[12]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1724,7 @@ func (x *InputRequired) String() string {
 func (*InputRequired) ProtoMessage() {}
 
 func (x *InputRequired) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[12]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1737,7 @@ func (x *InputRequired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputRequired.ProtoReflect.Descriptor instead.
 func (*InputRequired) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{12}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *InputRequired) GetRequests() []byte {
@@ -1263,7 +1765,7 @@ type ForwardRequest struct {
 
 func (x *ForwardRequest) Reset() {
 	*x = ForwardRequest{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[13]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1275,7 +1777,7 @@ func (x *ForwardRequest) String() string {
 func (*ForwardRequest) ProtoMessage() {}
 
 func (x *ForwardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[13]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1288,7 +1790,7 @@ func (x *ForwardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardRequest.ProtoReflect.Descriptor instead.
 func (*ForwardRequest) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{13}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ForwardRequest) GetMethod() string {
@@ -1326,7 +1828,7 @@ type ForwardEvent struct {
 
 func (x *ForwardEvent) Reset() {
 	*x = ForwardEvent{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[14]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1840,7 @@ func (x *ForwardEvent) String() string {
 func (*ForwardEvent) ProtoMessage() {}
 
 func (x *ForwardEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[14]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1853,7 @@ func (x *ForwardEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardEvent.ProtoReflect.Descriptor instead.
 func (*ForwardEvent) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{14}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ForwardEvent) GetEvent() isForwardEvent_Event {
@@ -1418,7 +1920,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[15]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1932,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[15]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1945,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{15}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{22}
 }
 
 type WatchEvent struct {
@@ -1461,7 +1963,7 @@ type WatchEvent struct {
 
 func (x *WatchEvent) Reset() {
 	*x = WatchEvent{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[16]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1975,7 @@ func (x *WatchEvent) String() string {
 func (*WatchEvent) ProtoMessage() {}
 
 func (x *WatchEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[16]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1988,7 @@ func (x *WatchEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEvent.ProtoReflect.Descriptor instead.
 func (*WatchEvent) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{16}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WatchEvent) GetEvent() isWatchEvent_Event {
@@ -1572,7 +2074,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[17]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +2086,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[17]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +2099,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{17}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Snapshot) GetHealth() *Health {
@@ -1638,7 +2140,7 @@ type Health struct {
 
 func (x *Health) Reset() {
 	*x = Health{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[18]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1650,7 +2152,7 @@ func (x *Health) String() string {
 func (*Health) ProtoMessage() {}
 
 func (x *Health) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[18]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1663,7 +2165,7 @@ func (x *Health) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Health.ProtoReflect.Descriptor instead.
 func (*Health) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{18}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Health) GetState() Health_State {
@@ -1689,7 +2191,7 @@ type ToolsChanged struct {
 
 func (x *ToolsChanged) Reset() {
 	*x = ToolsChanged{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[19]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1701,7 +2203,7 @@ func (x *ToolsChanged) String() string {
 func (*ToolsChanged) ProtoMessage() {}
 
 func (x *ToolsChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[19]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1714,7 +2216,7 @@ func (x *ToolsChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolsChanged.ProtoReflect.Descriptor instead.
 func (*ToolsChanged) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{19}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ToolsChanged) GetRevision() string {
@@ -1734,7 +2236,7 @@ type ForwardChanged struct {
 
 func (x *ForwardChanged) Reset() {
 	*x = ForwardChanged{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[20]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +2248,7 @@ func (x *ForwardChanged) String() string {
 func (*ForwardChanged) ProtoMessage() {}
 
 func (x *ForwardChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[20]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +2261,7 @@ func (x *ForwardChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardChanged.ProtoReflect.Descriptor instead.
 func (*ForwardChanged) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{20}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ForwardChanged) GetNotification() string {
@@ -1789,7 +2291,7 @@ type TokenRequest struct {
 
 func (x *TokenRequest) Reset() {
 	*x = TokenRequest{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[21]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1801,7 +2303,7 @@ func (x *TokenRequest) String() string {
 func (*TokenRequest) ProtoMessage() {}
 
 func (x *TokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[21]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1814,7 +2316,7 @@ func (x *TokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenRequest.ProtoReflect.Descriptor instead.
 func (*TokenRequest) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{21}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TokenRequest) GetResource() string {
@@ -1856,7 +2358,7 @@ type TokenResponse struct {
 
 func (x *TokenResponse) Reset() {
 	*x = TokenResponse{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[22]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1868,7 +2370,7 @@ func (x *TokenResponse) String() string {
 func (*TokenResponse) ProtoMessage() {}
 
 func (x *TokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[22]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1881,7 +2383,7 @@ func (x *TokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenResponse.ProtoReflect.Descriptor instead.
 func (*TokenResponse) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{22}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TokenResponse) GetToken() string {
@@ -1916,7 +2418,7 @@ type AskRequest struct {
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[23]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1928,7 +2430,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[23]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1941,7 +2443,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{23}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AskRequest) GetCallId() string {
@@ -1974,7 +2476,7 @@ type AskResponse struct {
 
 func (x *AskResponse) Reset() {
 	*x = AskResponse{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[24]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1986,7 +2488,7 @@ func (x *AskResponse) String() string {
 func (*AskResponse) ProtoMessage() {}
 
 func (x *AskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[24]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1999,7 +2501,7 @@ func (x *AskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskResponse.ProtoReflect.Descriptor instead.
 func (*AskResponse) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{24}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AskResponse) GetResult() []byte {
@@ -2032,7 +2534,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[25]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2044,7 +2546,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[25]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2057,7 +2559,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{25}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Failure) GetClass() FailureClass {
@@ -2141,7 +2643,7 @@ type FieldProblem struct {
 
 func (x *FieldProblem) Reset() {
 	*x = FieldProblem{}
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[26]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2153,7 +2655,7 @@ func (x *FieldProblem) String() string {
 func (*FieldProblem) ProtoMessage() {}
 
 func (x *FieldProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[26]
+	mi := &file_collet_adapter_v1_adapter_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2166,7 +2668,7 @@ func (x *FieldProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldProblem.ProtoReflect.Descriptor instead.
 func (*FieldProblem) Descriptor() ([]byte, []int) {
-	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{26}
+	return file_collet_adapter_v1_adapter_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *FieldProblem) GetPath() string {
@@ -2254,7 +2756,39 @@ const file_collet_adapter_v1_adapter_proto_rawDesc = "" +
 	"\x03log\x18\x02 \x01(\v2\x1c.collet.adapter.v1.LogRecordH\x00R\x03log\x12;\n" +
 	"\x06result\x18\x03 \x01(\v2!.collet.adapter.v1.CallToolResultH\x00R\x06result\x12I\n" +
 	"\x0einput_required\x18\x04 \x01(\v2 .collet.adapter.v1.InputRequiredH\x00R\rinputRequiredB\a\n" +
-	"\x05event\"N\n" +
+	"\x05event\"\x9c\x01\n" +
+	"\fCallsRequest\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x04R\x04call\x124\n" +
+	"\x05start\x18\x02 \x01(\v2\x1c.collet.adapter.v1.CallStartH\x00R\x05start\x127\n" +
+	"\x06cancel\x18\x03 \x01(\v2\x1d.collet.adapter.v1.CallCancelH\x00R\x06cancelB\t\n" +
+	"\arequest\"\xa0\x01\n" +
+	"\tCallStart\x12<\n" +
+	"\arequest\x18\x01 \x01(\v2\".collet.adapter.v1.CallToolRequestR\arequest\x12\x1d\n" +
+	"\n" +
+	"max_result\x18\x02 \x01(\x04R\tmaxResult\x126\n" +
+	"\ttime_left\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\btimeLeft\"\f\n" +
+	"\n" +
+	"CallCancel\"\x9c\x03\n" +
+	"\n" +
+	"CallsEvent\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x04R\x04call\x129\n" +
+	"\bprogress\x18\x02 \x01(\v2\x1b.collet.adapter.v1.ProgressH\x00R\bprogress\x120\n" +
+	"\x03log\x18\x03 \x01(\v2\x1c.collet.adapter.v1.LogRecordH\x00R\x03log\x12;\n" +
+	"\x06result\x18\x04 \x01(\v2!.collet.adapter.v1.CallToolResultH\x00R\x06result\x12I\n" +
+	"\x0einput_required\x18\x05 \x01(\v2 .collet.adapter.v1.InputRequiredH\x00R\rinputRequired\x127\n" +
+	"\x06failed\x18\x06 \x01(\v2\x1d.collet.adapter.v1.CallFailedH\x00R\x06failed\x12C\n" +
+	"\flarge_result\x18\a \x01(\v2\x1e.collet.adapter.v1.LargeResultH\x00R\vlargeResultB\a\n" +
+	"\x05event\"p\n" +
+	"\n" +
+	"CallFailed\x124\n" +
+	"\afailure\x18\x01 \x01(\v2\x1a.collet.adapter.v1.FailureR\afailure\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\x05R\x04code\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\";\n" +
+	"\vLargeResult\x12\x16\n" +
+	"\x06result\x18\x01 \x01(\x04R\x06result\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\"+\n" +
+	"\x11TakeResultRequest\x12\x16\n" +
+	"\x06result\x18\x01 \x01(\x04R\x06result\"N\n" +
 	"\bProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x01R\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x01R\x05total\x12\x18\n" +
@@ -2369,12 +2903,15 @@ const file_collet_adapter_v1_adapter_proto_rawDesc = "" +
 	"\x12ORIGIN_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eORIGIN_ADAPTER\x10\x01\x12\x13\n" +
 	"\x0fORIGIN_UPSTREAM\x10\x02\x12\x0f\n" +
-	"\vORIGIN_HOST\x10\x032\xfe\x03\n" +
+	"\vORIGIN_HOST\x10\x032\xa1\x05\n" +
 	"\aAdapter\x12S\n" +
 	"\bDescribe\x12\".collet.adapter.v1.DescribeRequest\x1a#.collet.adapter.v1.DescribeResponse\x12V\n" +
 	"\tConfigure\x12#.collet.adapter.v1.ConfigureRequest\x1a$.collet.adapter.v1.ConfigureResponse\x12V\n" +
 	"\tListTools\x12#.collet.adapter.v1.ListToolsRequest\x1a$.collet.adapter.v1.ListToolsResponse\x12R\n" +
-	"\bCallTool\x12\".collet.adapter.v1.CallToolRequest\x1a .collet.adapter.v1.CallToolEvent0\x01\x12O\n" +
+	"\bCallTool\x12\".collet.adapter.v1.CallToolRequest\x1a .collet.adapter.v1.CallToolEvent0\x01\x12K\n" +
+	"\x05Calls\x12\x1f.collet.adapter.v1.CallsRequest\x1a\x1d.collet.adapter.v1.CallsEvent(\x010\x01\x12T\n" +
+	"\n" +
+	"TakeResult\x12$.collet.adapter.v1.TakeResultRequest\x1a .collet.adapter.v1.CallToolEvent\x12O\n" +
 	"\aForward\x12!.collet.adapter.v1.ForwardRequest\x1a\x1f.collet.adapter.v1.ForwardEvent0\x01\x12I\n" +
 	"\x05Watch\x12\x1f.collet.adapter.v1.WatchRequest\x1a\x1d.collet.adapter.v1.WatchEvent0\x012\x98\x01\n" +
 	"\x04Host\x12J\n" +
@@ -2394,7 +2931,7 @@ func file_collet_adapter_v1_adapter_proto_rawDescGZIP() []byte {
 }
 
 var file_collet_adapter_v1_adapter_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_collet_adapter_v1_adapter_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_collet_adapter_v1_adapter_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_collet_adapter_v1_adapter_proto_goTypes = []any{
 	(FailureClass)(0),           // 0: collet.adapter.v1.FailureClass
 	(Delivery)(0),               // 1: collet.adapter.v1.Delivery
@@ -2410,71 +2947,93 @@ var file_collet_adapter_v1_adapter_proto_goTypes = []any{
 	(*Tool)(nil),                // 11: collet.adapter.v1.Tool
 	(*CallToolRequest)(nil),     // 12: collet.adapter.v1.CallToolRequest
 	(*CallToolEvent)(nil),       // 13: collet.adapter.v1.CallToolEvent
-	(*Progress)(nil),            // 14: collet.adapter.v1.Progress
-	(*LogRecord)(nil),           // 15: collet.adapter.v1.LogRecord
-	(*CallToolResult)(nil),      // 16: collet.adapter.v1.CallToolResult
-	(*InputRequired)(nil),       // 17: collet.adapter.v1.InputRequired
-	(*ForwardRequest)(nil),      // 18: collet.adapter.v1.ForwardRequest
-	(*ForwardEvent)(nil),        // 19: collet.adapter.v1.ForwardEvent
-	(*WatchRequest)(nil),        // 20: collet.adapter.v1.WatchRequest
-	(*WatchEvent)(nil),          // 21: collet.adapter.v1.WatchEvent
-	(*Snapshot)(nil),            // 22: collet.adapter.v1.Snapshot
-	(*Health)(nil),              // 23: collet.adapter.v1.Health
-	(*ToolsChanged)(nil),        // 24: collet.adapter.v1.ToolsChanged
-	(*ForwardChanged)(nil),      // 25: collet.adapter.v1.ForwardChanged
-	(*TokenRequest)(nil),        // 26: collet.adapter.v1.TokenRequest
-	(*TokenResponse)(nil),       // 27: collet.adapter.v1.TokenResponse
-	(*AskRequest)(nil),          // 28: collet.adapter.v1.AskRequest
-	(*AskResponse)(nil),         // 29: collet.adapter.v1.AskResponse
-	(*Failure)(nil),             // 30: collet.adapter.v1.Failure
-	(*FieldProblem)(nil),        // 31: collet.adapter.v1.FieldProblem
-	(*durationpb.Duration)(nil), // 32: google.protobuf.Duration
+	(*CallsRequest)(nil),        // 14: collet.adapter.v1.CallsRequest
+	(*CallStart)(nil),           // 15: collet.adapter.v1.CallStart
+	(*CallCancel)(nil),          // 16: collet.adapter.v1.CallCancel
+	(*CallsEvent)(nil),          // 17: collet.adapter.v1.CallsEvent
+	(*CallFailed)(nil),          // 18: collet.adapter.v1.CallFailed
+	(*LargeResult)(nil),         // 19: collet.adapter.v1.LargeResult
+	(*TakeResultRequest)(nil),   // 20: collet.adapter.v1.TakeResultRequest
+	(*Progress)(nil),            // 21: collet.adapter.v1.Progress
+	(*LogRecord)(nil),           // 22: collet.adapter.v1.LogRecord
+	(*CallToolResult)(nil),      // 23: collet.adapter.v1.CallToolResult
+	(*InputRequired)(nil),       // 24: collet.adapter.v1.InputRequired
+	(*ForwardRequest)(nil),      // 25: collet.adapter.v1.ForwardRequest
+	(*ForwardEvent)(nil),        // 26: collet.adapter.v1.ForwardEvent
+	(*WatchRequest)(nil),        // 27: collet.adapter.v1.WatchRequest
+	(*WatchEvent)(nil),          // 28: collet.adapter.v1.WatchEvent
+	(*Snapshot)(nil),            // 29: collet.adapter.v1.Snapshot
+	(*Health)(nil),              // 30: collet.adapter.v1.Health
+	(*ToolsChanged)(nil),        // 31: collet.adapter.v1.ToolsChanged
+	(*ForwardChanged)(nil),      // 32: collet.adapter.v1.ForwardChanged
+	(*TokenRequest)(nil),        // 33: collet.adapter.v1.TokenRequest
+	(*TokenResponse)(nil),       // 34: collet.adapter.v1.TokenResponse
+	(*AskRequest)(nil),          // 35: collet.adapter.v1.AskRequest
+	(*AskResponse)(nil),         // 36: collet.adapter.v1.AskResponse
+	(*Failure)(nil),             // 37: collet.adapter.v1.Failure
+	(*FieldProblem)(nil),        // 38: collet.adapter.v1.FieldProblem
+	(*durationpb.Duration)(nil), // 39: google.protobuf.Duration
 }
 var file_collet_adapter_v1_adapter_proto_depIdxs = []int32{
-	32, // 0: collet.adapter.v1.DescribeResponse.default_timeout:type_name -> google.protobuf.Duration
-	32, // 1: collet.adapter.v1.DescribeResponse.default_start_timeout:type_name -> google.protobuf.Duration
+	39, // 0: collet.adapter.v1.DescribeResponse.default_timeout:type_name -> google.protobuf.Duration
+	39, // 1: collet.adapter.v1.DescribeResponse.default_start_timeout:type_name -> google.protobuf.Duration
 	11, // 2: collet.adapter.v1.ListToolsResponse.tools:type_name -> collet.adapter.v1.Tool
-	14, // 3: collet.adapter.v1.CallToolEvent.progress:type_name -> collet.adapter.v1.Progress
-	15, // 4: collet.adapter.v1.CallToolEvent.log:type_name -> collet.adapter.v1.LogRecord
-	16, // 5: collet.adapter.v1.CallToolEvent.result:type_name -> collet.adapter.v1.CallToolResult
-	17, // 6: collet.adapter.v1.CallToolEvent.input_required:type_name -> collet.adapter.v1.InputRequired
-	3,  // 7: collet.adapter.v1.LogRecord.level:type_name -> collet.adapter.v1.LogRecord.Level
-	14, // 8: collet.adapter.v1.ForwardEvent.progress:type_name -> collet.adapter.v1.Progress
-	15, // 9: collet.adapter.v1.ForwardEvent.log:type_name -> collet.adapter.v1.LogRecord
-	22, // 10: collet.adapter.v1.WatchEvent.snapshot:type_name -> collet.adapter.v1.Snapshot
-	23, // 11: collet.adapter.v1.WatchEvent.health:type_name -> collet.adapter.v1.Health
-	24, // 12: collet.adapter.v1.WatchEvent.tools_changed:type_name -> collet.adapter.v1.ToolsChanged
-	25, // 13: collet.adapter.v1.WatchEvent.forward_changed:type_name -> collet.adapter.v1.ForwardChanged
-	23, // 14: collet.adapter.v1.Snapshot.health:type_name -> collet.adapter.v1.Health
-	4,  // 15: collet.adapter.v1.Health.state:type_name -> collet.adapter.v1.Health.State
-	30, // 16: collet.adapter.v1.Health.failure:type_name -> collet.adapter.v1.Failure
-	32, // 17: collet.adapter.v1.TokenResponse.expires_in:type_name -> google.protobuf.Duration
-	0,  // 18: collet.adapter.v1.Failure.class:type_name -> collet.adapter.v1.FailureClass
-	1,  // 19: collet.adapter.v1.Failure.delivery:type_name -> collet.adapter.v1.Delivery
-	32, // 20: collet.adapter.v1.Failure.retry_after:type_name -> google.protobuf.Duration
-	2,  // 21: collet.adapter.v1.Failure.origin:type_name -> collet.adapter.v1.Origin
-	31, // 22: collet.adapter.v1.Failure.problems:type_name -> collet.adapter.v1.FieldProblem
-	5,  // 23: collet.adapter.v1.Adapter.Describe:input_type -> collet.adapter.v1.DescribeRequest
-	7,  // 24: collet.adapter.v1.Adapter.Configure:input_type -> collet.adapter.v1.ConfigureRequest
-	9,  // 25: collet.adapter.v1.Adapter.ListTools:input_type -> collet.adapter.v1.ListToolsRequest
-	12, // 26: collet.adapter.v1.Adapter.CallTool:input_type -> collet.adapter.v1.CallToolRequest
-	18, // 27: collet.adapter.v1.Adapter.Forward:input_type -> collet.adapter.v1.ForwardRequest
-	20, // 28: collet.adapter.v1.Adapter.Watch:input_type -> collet.adapter.v1.WatchRequest
-	26, // 29: collet.adapter.v1.Host.Token:input_type -> collet.adapter.v1.TokenRequest
-	28, // 30: collet.adapter.v1.Host.Ask:input_type -> collet.adapter.v1.AskRequest
-	6,  // 31: collet.adapter.v1.Adapter.Describe:output_type -> collet.adapter.v1.DescribeResponse
-	8,  // 32: collet.adapter.v1.Adapter.Configure:output_type -> collet.adapter.v1.ConfigureResponse
-	10, // 33: collet.adapter.v1.Adapter.ListTools:output_type -> collet.adapter.v1.ListToolsResponse
-	13, // 34: collet.adapter.v1.Adapter.CallTool:output_type -> collet.adapter.v1.CallToolEvent
-	19, // 35: collet.adapter.v1.Adapter.Forward:output_type -> collet.adapter.v1.ForwardEvent
-	21, // 36: collet.adapter.v1.Adapter.Watch:output_type -> collet.adapter.v1.WatchEvent
-	27, // 37: collet.adapter.v1.Host.Token:output_type -> collet.adapter.v1.TokenResponse
-	29, // 38: collet.adapter.v1.Host.Ask:output_type -> collet.adapter.v1.AskResponse
-	31, // [31:39] is the sub-list for method output_type
-	23, // [23:31] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	21, // 3: collet.adapter.v1.CallToolEvent.progress:type_name -> collet.adapter.v1.Progress
+	22, // 4: collet.adapter.v1.CallToolEvent.log:type_name -> collet.adapter.v1.LogRecord
+	23, // 5: collet.adapter.v1.CallToolEvent.result:type_name -> collet.adapter.v1.CallToolResult
+	24, // 6: collet.adapter.v1.CallToolEvent.input_required:type_name -> collet.adapter.v1.InputRequired
+	15, // 7: collet.adapter.v1.CallsRequest.start:type_name -> collet.adapter.v1.CallStart
+	16, // 8: collet.adapter.v1.CallsRequest.cancel:type_name -> collet.adapter.v1.CallCancel
+	12, // 9: collet.adapter.v1.CallStart.request:type_name -> collet.adapter.v1.CallToolRequest
+	39, // 10: collet.adapter.v1.CallStart.time_left:type_name -> google.protobuf.Duration
+	21, // 11: collet.adapter.v1.CallsEvent.progress:type_name -> collet.adapter.v1.Progress
+	22, // 12: collet.adapter.v1.CallsEvent.log:type_name -> collet.adapter.v1.LogRecord
+	23, // 13: collet.adapter.v1.CallsEvent.result:type_name -> collet.adapter.v1.CallToolResult
+	24, // 14: collet.adapter.v1.CallsEvent.input_required:type_name -> collet.adapter.v1.InputRequired
+	18, // 15: collet.adapter.v1.CallsEvent.failed:type_name -> collet.adapter.v1.CallFailed
+	19, // 16: collet.adapter.v1.CallsEvent.large_result:type_name -> collet.adapter.v1.LargeResult
+	37, // 17: collet.adapter.v1.CallFailed.failure:type_name -> collet.adapter.v1.Failure
+	3,  // 18: collet.adapter.v1.LogRecord.level:type_name -> collet.adapter.v1.LogRecord.Level
+	21, // 19: collet.adapter.v1.ForwardEvent.progress:type_name -> collet.adapter.v1.Progress
+	22, // 20: collet.adapter.v1.ForwardEvent.log:type_name -> collet.adapter.v1.LogRecord
+	29, // 21: collet.adapter.v1.WatchEvent.snapshot:type_name -> collet.adapter.v1.Snapshot
+	30, // 22: collet.adapter.v1.WatchEvent.health:type_name -> collet.adapter.v1.Health
+	31, // 23: collet.adapter.v1.WatchEvent.tools_changed:type_name -> collet.adapter.v1.ToolsChanged
+	32, // 24: collet.adapter.v1.WatchEvent.forward_changed:type_name -> collet.adapter.v1.ForwardChanged
+	30, // 25: collet.adapter.v1.Snapshot.health:type_name -> collet.adapter.v1.Health
+	4,  // 26: collet.adapter.v1.Health.state:type_name -> collet.adapter.v1.Health.State
+	37, // 27: collet.adapter.v1.Health.failure:type_name -> collet.adapter.v1.Failure
+	39, // 28: collet.adapter.v1.TokenResponse.expires_in:type_name -> google.protobuf.Duration
+	0,  // 29: collet.adapter.v1.Failure.class:type_name -> collet.adapter.v1.FailureClass
+	1,  // 30: collet.adapter.v1.Failure.delivery:type_name -> collet.adapter.v1.Delivery
+	39, // 31: collet.adapter.v1.Failure.retry_after:type_name -> google.protobuf.Duration
+	2,  // 32: collet.adapter.v1.Failure.origin:type_name -> collet.adapter.v1.Origin
+	38, // 33: collet.adapter.v1.Failure.problems:type_name -> collet.adapter.v1.FieldProblem
+	5,  // 34: collet.adapter.v1.Adapter.Describe:input_type -> collet.adapter.v1.DescribeRequest
+	7,  // 35: collet.adapter.v1.Adapter.Configure:input_type -> collet.adapter.v1.ConfigureRequest
+	9,  // 36: collet.adapter.v1.Adapter.ListTools:input_type -> collet.adapter.v1.ListToolsRequest
+	12, // 37: collet.adapter.v1.Adapter.CallTool:input_type -> collet.adapter.v1.CallToolRequest
+	14, // 38: collet.adapter.v1.Adapter.Calls:input_type -> collet.adapter.v1.CallsRequest
+	20, // 39: collet.adapter.v1.Adapter.TakeResult:input_type -> collet.adapter.v1.TakeResultRequest
+	25, // 40: collet.adapter.v1.Adapter.Forward:input_type -> collet.adapter.v1.ForwardRequest
+	27, // 41: collet.adapter.v1.Adapter.Watch:input_type -> collet.adapter.v1.WatchRequest
+	33, // 42: collet.adapter.v1.Host.Token:input_type -> collet.adapter.v1.TokenRequest
+	35, // 43: collet.adapter.v1.Host.Ask:input_type -> collet.adapter.v1.AskRequest
+	6,  // 44: collet.adapter.v1.Adapter.Describe:output_type -> collet.adapter.v1.DescribeResponse
+	8,  // 45: collet.adapter.v1.Adapter.Configure:output_type -> collet.adapter.v1.ConfigureResponse
+	10, // 46: collet.adapter.v1.Adapter.ListTools:output_type -> collet.adapter.v1.ListToolsResponse
+	13, // 47: collet.adapter.v1.Adapter.CallTool:output_type -> collet.adapter.v1.CallToolEvent
+	17, // 48: collet.adapter.v1.Adapter.Calls:output_type -> collet.adapter.v1.CallsEvent
+	13, // 49: collet.adapter.v1.Adapter.TakeResult:output_type -> collet.adapter.v1.CallToolEvent
+	26, // 50: collet.adapter.v1.Adapter.Forward:output_type -> collet.adapter.v1.ForwardEvent
+	28, // 51: collet.adapter.v1.Adapter.Watch:output_type -> collet.adapter.v1.WatchEvent
+	34, // 52: collet.adapter.v1.Host.Token:output_type -> collet.adapter.v1.TokenResponse
+	36, // 53: collet.adapter.v1.Host.Ask:output_type -> collet.adapter.v1.AskResponse
+	44, // [44:54] is the sub-list for method output_type
+	34, // [34:44] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_collet_adapter_v1_adapter_proto_init() }
@@ -2489,12 +3048,24 @@ func file_collet_adapter_v1_adapter_proto_init() {
 		(*CallToolEvent_Result)(nil),
 		(*CallToolEvent_InputRequired)(nil),
 	}
-	file_collet_adapter_v1_adapter_proto_msgTypes[14].OneofWrappers = []any{
+	file_collet_adapter_v1_adapter_proto_msgTypes[9].OneofWrappers = []any{
+		(*CallsRequest_Start)(nil),
+		(*CallsRequest_Cancel)(nil),
+	}
+	file_collet_adapter_v1_adapter_proto_msgTypes[12].OneofWrappers = []any{
+		(*CallsEvent_Progress)(nil),
+		(*CallsEvent_Log)(nil),
+		(*CallsEvent_Result)(nil),
+		(*CallsEvent_InputRequired)(nil),
+		(*CallsEvent_Failed)(nil),
+		(*CallsEvent_LargeResult)(nil),
+	}
+	file_collet_adapter_v1_adapter_proto_msgTypes[21].OneofWrappers = []any{
 		(*ForwardEvent_Progress)(nil),
 		(*ForwardEvent_Log)(nil),
 		(*ForwardEvent_Result)(nil),
 	}
-	file_collet_adapter_v1_adapter_proto_msgTypes[16].OneofWrappers = []any{
+	file_collet_adapter_v1_adapter_proto_msgTypes[23].OneofWrappers = []any{
 		(*WatchEvent_Snapshot)(nil),
 		(*WatchEvent_Health)(nil),
 		(*WatchEvent_ToolsChanged)(nil),
@@ -2506,7 +3077,7 @@ func file_collet_adapter_v1_adapter_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_collet_adapter_v1_adapter_proto_rawDesc), len(file_collet_adapter_v1_adapter_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   27,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -35,12 +35,14 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Adapter_Describe_FullMethodName  = "/collet.adapter.v1.Adapter/Describe"
-	Adapter_Configure_FullMethodName = "/collet.adapter.v1.Adapter/Configure"
-	Adapter_ListTools_FullMethodName = "/collet.adapter.v1.Adapter/ListTools"
-	Adapter_CallTool_FullMethodName  = "/collet.adapter.v1.Adapter/CallTool"
-	Adapter_Forward_FullMethodName   = "/collet.adapter.v1.Adapter/Forward"
-	Adapter_Watch_FullMethodName     = "/collet.adapter.v1.Adapter/Watch"
+	Adapter_Describe_FullMethodName   = "/collet.adapter.v1.Adapter/Describe"
+	Adapter_Configure_FullMethodName  = "/collet.adapter.v1.Adapter/Configure"
+	Adapter_ListTools_FullMethodName  = "/collet.adapter.v1.Adapter/ListTools"
+	Adapter_CallTool_FullMethodName   = "/collet.adapter.v1.Adapter/CallTool"
+	Adapter_Calls_FullMethodName      = "/collet.adapter.v1.Adapter/Calls"
+	Adapter_TakeResult_FullMethodName = "/collet.adapter.v1.Adapter/TakeResult"
+	Adapter_Forward_FullMethodName    = "/collet.adapter.v1.Adapter/Forward"
+	Adapter_Watch_FullMethodName      = "/collet.adapter.v1.Adapter/Watch"
 )
 
 // AdapterClient is the client API for Adapter service.
@@ -66,6 +68,16 @@ type AdapterClient interface {
 	// that ran and reports an error is a result with is_error set. Cancelling the
 	// RPC cancels the call; there is no separate cancel message.
 	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallToolEvent], error)
+	// Calls is CallTool for any number of calls on one stream, which costs each of
+	// them a fraction of what a stream of its own does. Feature "calls"; the host may
+	// open several. What CallTool says holds for each call: events, then exactly one of
+	// result, large_result, input_required and failed. Cancelling is a message here. When
+	// the host closes its side the open calls go on; when the stream breaks they are
+	// canceled. Events of a call that is not open any more are ignored.
+	Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallsRequest, CallsEvent], error)
+	// TakeResult returns a result that CallsEvent.large_result announced, once: on a
+	// stream of its own it holds up no other call. NOT_FOUND when it is not kept.
+	TakeResult(ctx context.Context, in *TakeResultRequest, opts ...grpc.CallOption) (*CallToolEvent, error)
 	// Forward carries the MCP methods the host does not interpret (resources/*,
 	// prompts/*, completion/complete). The host sends only methods that
 	// DescribeResponse or the last Snapshot listed.
@@ -133,9 +145,32 @@ func (c *adapterClient) CallTool(ctx context.Context, in *CallToolRequest, opts 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Adapter_CallToolClient = grpc.ServerStreamingClient[CallToolEvent]
 
+func (c *adapterClient) Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallsRequest, CallsEvent], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Adapter_ServiceDesc.Streams[1], Adapter_Calls_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[CallsRequest, CallsEvent]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Adapter_CallsClient = grpc.BidiStreamingClient[CallsRequest, CallsEvent]
+
+func (c *adapterClient) TakeResult(ctx context.Context, in *TakeResultRequest, opts ...grpc.CallOption) (*CallToolEvent, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CallToolEvent)
+	err := c.cc.Invoke(ctx, Adapter_TakeResult_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adapterClient) Forward(ctx context.Context, in *ForwardRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ForwardEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Adapter_ServiceDesc.Streams[1], Adapter_Forward_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Adapter_ServiceDesc.Streams[2], Adapter_Forward_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +189,7 @@ type Adapter_ForwardClient = grpc.ServerStreamingClient[ForwardEvent]
 
 func (c *adapterClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Adapter_ServiceDesc.Streams[2], Adapter_Watch_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Adapter_ServiceDesc.Streams[3], Adapter_Watch_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -194,6 +229,16 @@ type AdapterServer interface {
 	// that ran and reports an error is a result with is_error set. Cancelling the
 	// RPC cancels the call; there is no separate cancel message.
 	CallTool(*CallToolRequest, grpc.ServerStreamingServer[CallToolEvent]) error
+	// Calls is CallTool for any number of calls on one stream, which costs each of
+	// them a fraction of what a stream of its own does. Feature "calls"; the host may
+	// open several. What CallTool says holds for each call: events, then exactly one of
+	// result, large_result, input_required and failed. Cancelling is a message here. When
+	// the host closes its side the open calls go on; when the stream breaks they are
+	// canceled. Events of a call that is not open any more are ignored.
+	Calls(grpc.BidiStreamingServer[CallsRequest, CallsEvent]) error
+	// TakeResult returns a result that CallsEvent.large_result announced, once: on a
+	// stream of its own it holds up no other call. NOT_FOUND when it is not kept.
+	TakeResult(context.Context, *TakeResultRequest) (*CallToolEvent, error)
 	// Forward carries the MCP methods the host does not interpret (resources/*,
 	// prompts/*, completion/complete). The host sends only methods that
 	// DescribeResponse or the last Snapshot listed.
@@ -223,6 +268,12 @@ func (UnimplementedAdapterServer) ListTools(context.Context, *ListToolsRequest) 
 }
 func (UnimplementedAdapterServer) CallTool(*CallToolRequest, grpc.ServerStreamingServer[CallToolEvent]) error {
 	return status.Error(codes.Unimplemented, "method CallTool not implemented")
+}
+func (UnimplementedAdapterServer) Calls(grpc.BidiStreamingServer[CallsRequest, CallsEvent]) error {
+	return status.Error(codes.Unimplemented, "method Calls not implemented")
+}
+func (UnimplementedAdapterServer) TakeResult(context.Context, *TakeResultRequest) (*CallToolEvent, error) {
+	return nil, status.Error(codes.Unimplemented, "method TakeResult not implemented")
 }
 func (UnimplementedAdapterServer) Forward(*ForwardRequest, grpc.ServerStreamingServer[ForwardEvent]) error {
 	return status.Error(codes.Unimplemented, "method Forward not implemented")
@@ -316,6 +367,31 @@ func _Adapter_CallTool_Handler(srv interface{}, stream grpc.ServerStream) error 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Adapter_CallToolServer = grpc.ServerStreamingServer[CallToolEvent]
 
+func _Adapter_Calls_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(AdapterServer).Calls(&grpc.GenericServerStream[CallsRequest, CallsEvent]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Adapter_CallsServer = grpc.BidiStreamingServer[CallsRequest, CallsEvent]
+
+func _Adapter_TakeResult_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TakeResultRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdapterServer).TakeResult(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Adapter_TakeResult_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdapterServer).TakeResult(ctx, req.(*TakeResultRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Adapter_Forward_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(ForwardRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -357,12 +433,22 @@ var Adapter_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "ListTools",
 			Handler:    _Adapter_ListTools_Handler,
 		},
+		{
+			MethodName: "TakeResult",
+			Handler:    _Adapter_TakeResult_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "CallTool",
 			Handler:       _Adapter_CallTool_Handler,
 			ServerStreams: true,
+		},
+		{
+			StreamName:    "Calls",
+			Handler:       _Adapter_Calls_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
 		},
 		{
 			StreamName:    "Forward",

@@ -85,7 +85,14 @@
 //	progress         sends three progress events, then a result
 //	token {"bytes":N}  asks service Host for a token of a resource N bytes long and returns its length
 //	isError          returns a result with isError
+//	flood {"bytes":N}  sends progress of that size in all, then a result
 //	print            prints "printed to os.Stdout" through os.Stdout and os.Stderr
+//
+// Under a file name that has "streams" in it, it announces streams of calls. There
+//
+//	odd {"do":WHAT}  sends events that there must not be, WHAT being one of those in
+//	                 streams.go, and then its result
+//	wait             is told to end by the call go
 package main
 
 import (

@@ -48,7 +48,7 @@ func serve(modes faults) {
 		Plugins:         plugin.PluginSet{name: s},
 		Logger:          hclog.NewNullLogger(),
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			receive, send := wire.MaxMessage, wire.MaxMessage
+			receive, send := wire.MaxMessage, maxSend()
 			if modes.has("smallrecv") {
 				receive = grpcDefault
 			}
@@ -253,6 +253,21 @@ var tools = map[string]call{
 	},
 	"isError": func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
 		return []byte(`{"content":[{"type":"text","text":"it failed"}],"isError":true}`), nil
+	},
+	"flood": func(_ *served, req *adapterpb.CallToolRequest, stream grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
+		n, err := size(req)
+		if err != nil {
+			return nil, err
+		}
+		const piece = 64 << 10
+		for ; n > 0; n -= piece {
+			ev := progress(1)
+			ev.GetProgress().Message = strings.Repeat("p", piece)
+			if err := stream.Send(ev); err != nil {
+				return nil, err
+			}
+		}
+		return text("flooded")
 	},
 	"print": func(*served, *adapterpb.CallToolRequest, grpc.ServerStreamingServer[adapterpb.CallToolEvent]) ([]byte, error) {
 		_, _ = io.WriteString(os.Stdout, "printed to os.Stdout\n")

@@ -115,6 +115,6 @@ func describeCommand(modes faults) {
 	case modes.has("proper"):
 		describeProper(modes)
 	default:
-		fmt.Println(`{"name":"test","version":"1.2.3","summary":"Misbehaves on demand.","defaultTimeout":"1m0s","environment":["TEST_TOKEN"],"configSchema":{"type":"object","x":9007199254740993}}`)
+		fmt.Println(`{"name":"test","version":"1.2.3","summary":"Misbehaves on demand.","defaultTimeout":"1m0s","environment":["TEST_TOKEN"],` + features() + `"configSchema":{"type":"object","x":9007199254740993}}`)
 	}
 }
