@@ -54,6 +54,7 @@ func (h *Host) examine(ctx context.Context, n string, news *news) ServerDiagnosi
 		d.blocked(in, set.Plugin == "")
 		return d
 	}
+	d.exposed(in.Exposed)
 	begun, ran := time.Now(), s.Status().Pid != 0
 	err := s.Ready(ctx, 0)
 	if err == nil {
@@ -128,6 +129,19 @@ func (d *ServerDiagnosis) blocked(in *server.Inspection, generic bool) {
 			d.find(KindConfiguration, "value", strings.TrimPrefix(in.Failure.Message, d.Name+": "), "correct "+d.place()+", or set enabled = false")
 		}
 	}
+}
+
+// exposed tells of secrets that every user of the machine can read.
+func (d *ServerDiagnosis) exposed(args []int) {
+	if len(args) == 0 {
+		return
+	}
+	var which []string
+	for _, i := range args {
+		which = append(which, fmt.Sprintf("args[%d]", i))
+	}
+	d.find(KindNote, "argv", "a secret is on its command line, where others on this machine can read it: "+some(which),
+		"pass it with env, if the server takes it from there ("+d.place()+")")
 }
 
 // missing tells every variable that is not set, each once.

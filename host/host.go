@@ -22,6 +22,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/hub"
 	"github.com/collet-dev/collet/host/internal/plugins"
+	"github.com/collet-dev/collet/host/internal/redact"
 	"github.com/collet-dev/collet/host/internal/results"
 	"github.com/collet-dev/collet/host/internal/server"
 	"github.com/collet-dev/collet/host/internal/snapshot"
@@ -44,6 +45,7 @@ type Host struct {
 	audit   *audit.Log           // nil when nobody wants it
 	told    *telemetry.Telemetry // nil when nobody wants it
 	asks    atomic.Bool          // callers can be asked
+	secrets *redact.Set          // of all servers
 
 	scripts     *codemode.Runner
 	scriptIndex scriptIndex
@@ -64,11 +66,12 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 	if opt.Environ == nil {
 		opt.Environ = os.Environ()
 	}
-	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
+	secrets := new(redact.Set)
+	opt.Log = slog.New(secrets.Handler(cmp.Or(opt.Log, slog.New(slog.DiscardHandler)).Handler()))
 	opt.Version = cmp.Or(opt.Version, "dev")
 	opt.StateDir = cmp.Or(opt.StateDir, stateDir())
 	opt.CacheDir = cmp.Or(opt.CacheDir, filepath.Join(xdg.CacheHome, "collet"))
-	h := &Host{opt: opt, values: newResolver(opt.Environ), results: OpenResults(opt.StateDir), scripts: codemode.New()}
+	h := &Host{opt: opt, values: newResolver(opt.Environ), results: OpenResults(opt.StateDir), scripts: codemode.New(), secrets: secrets}
 	h.asks.Store(opt.Asks)
 	if err := h.results.Sweep(); err != nil {
 		opt.Log.Warn("kept results that have expired cannot be removed", "error", err)
@@ -84,6 +87,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		Snapshots: &snapshot.Store{Dir: filepath.Join(opt.StateDir, "snapshots")},
 		Log:       opt.Log,
 		Version:   opt.Version,
+		Secrets:   secrets,
 		Asks:      h.asks.Load,
 		Changed: func(name string, s server.Status) {
 			h.told.ServerChanged(name, string(s.State))
@@ -109,7 +113,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		Finished: h.finished,
 		Log:      opt.Log,
 
-		Consents: OpenConsents(opt.StateDir), Consent: opt.Consent, Run: rand.Text(), KeepArguments: c.Host.Telemetry.AuditArguments,
+		Consents: OpenConsents(opt.StateDir), Consent: opt.Consent, Run: rand.Text(), KeepArguments: c.Host.Telemetry.AuditArguments, Conceal: secrets.JSON,
 	}
 	h.observe(ctx, c)
 	if opt.Watch {

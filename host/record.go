@@ -92,7 +92,9 @@ func (h *Host) closeRecords() {
 // finished is told of every call that has ended.
 func (h *Host) finished(e call.Event) {
 	if h.audit != nil {
-		h.audit.Write(recordOf(&e))
+		r := recordOf(&e)
+		r.Arguments = h.secrets.JSON(r.Arguments)
+		h.audit.Write(r)
 	}
 	if h.events.heard() {
 		h.tell(nil, &e)

@@ -19,6 +19,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/logfile":               "a diagnosis shows the end of a server's log",
 		"host/internal/name":                  "patterns and near misses of queries",
 		"host/internal/plugins":               "it says where plugins are looked for",
+		"host/internal/redact":                "what is secret to one server is kept out of all that is told",
 		"host/internal/reload":                "it follows its configuration files",
 		"host/internal/results":               "what was too large for a model is read back",
 		"host/internal/schema":                "a tool that no host made says whether its schema can be checked",
@@ -218,6 +219,7 @@ var hostRules = map[string]map[string]string{
 	},
 	"host/internal/rawjson": {},
 	"host/internal/rawtoml": {},
+	"host/internal/redact":  {},
 	"host/internal/rewrite": {},
 	"host/internal/reload":  {},
 	"host/internal/results": {
@@ -238,6 +240,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/config":   "its settings",
 		"host/internal/logfile":  "the server's log",
 		"host/internal/plugins":  "it finds and describes its plugin",
+		"host/internal/redact":   "secrets stay out of its log and its failures",
 		"host/internal/schema":   "the plugin's config schema",
 		"host/internal/snapshot": "what it offers is kept for the next start",
 		"sdk/adapterpb/v1":       "it speaks the contract",

@@ -172,6 +172,9 @@ func (p *Pipeline) recordConsent(ctx context.Context, w *work, key consent.Key, 
 	} else if wanted {
 		r.Shown = (&Question{Arguments: w.req.Arguments}).Shown()
 	}
+	if p.Conceal != nil {
+		r.Arguments, r.Shown = p.Conceal(r.Arguments), string(p.Conceal([]byte(r.Shown)))
+	}
 	// The answer has come, and counts even if its caller has just left.
 	if err := p.Consents.Add(context.WithoutCancel(ctx), r); err != nil && a.Yes {
 		w.event.Consent = ConsentUnanswered

@@ -63,6 +63,8 @@ type Pipeline struct {
 	// KeepArguments has the records of answers hold the arguments, and not only their
 	// digest.
 	KeepArguments bool
+	// Conceal keeps secrets out of those. Nil: they are kept as they came.
+	Conceal func([]byte) []byte
 	// Run names this pipeline in records: sessions are parts of it.
 	Run string
 

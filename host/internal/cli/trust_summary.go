@@ -134,8 +134,8 @@ func settingLines(b *strings.Builder, list []config.Setting) {
 // runsCommand reports whether the value is a command, or holds one, that is run
 // when the server starts.
 func runsCommand(s config.Setting) bool {
-	key, _, _ := strings.Cut(s.Name(), ".")
-	return slices.Contains([]string{"env", "headers", "config", "oauth"}, key) && holdsCommand(gjson.ParseBytes(s.Value))
+	key, inner, _ := strings.Cut(s.Name(), ".")
+	return key == "oauth" && inner == "token_command" || slices.Contains([]string{"env", "headers", "config", "oauth"}, key) && holdsCommand(gjson.ParseBytes(s.Value))
 }
 
 func holdsCommand(v gjson.Result) (yes bool) {

@@ -239,8 +239,8 @@ func TestOffer(t *testing.T) {
 // Every value of the file is in what a person sees.
 func TestOfferIsComplete(t *testing.T) {
 	const text = "[servers.a]\ncommand='v1'\nargs=['v2','v3']\ncwd='v4'\nenv={v5='v6'}\ninherit_env=['v7']\ndescription='v8'\n" +
-		"[servers.b]\nurl='http://v9'\nheaders={v10='v11'}\nca_file='v12'\noauth={v13={v14=['v15']}}\n" +
-		"[servers.c]\nplugin='v16'\nconfig={v17='v18'}\ntool_exposure={v19='direct'}\nconsent={v20='deny'}\nretry='always'\non_change='block'\ntimeout='7s'\n"
+		"[servers.b]\nurl='http://v9'\nheaders={v10='v11'}\nca_file='v12'\noauth={client_id='v13',scopes=['v15']}\n" +
+		"[servers.c]\nplugin='v16'\nconfig={v17='v18'}\noauth={token_command='v14'}\ntool_exposure={v19='direct'}\nconsent={v20='deny'}\nretry='always'\non_change='block'\ntimeout='7s'\n"
 	if c := config.Parse("m", []byte(text)); len(c.Problems) > 0 {
 		t.Fatal(c.Problems)
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -14,7 +15,7 @@ const hidden = "(hidden)"
 // Conceal returns the setting with everything left out that may be a secret. It
 // rather hides too much:
 //
-//   - in env, headers, oauth and config, all but true and false, and values that
+//   - in env, headers and config, and of client_secret and token_command in oauth, all but true and false, and values that
 //     only name variables ("${TOKEN}", "Bearer $TOKEN"), less their defaults;
 //   - of a url, user and password, the values of the query, the fragment, and
 //     parts of the path that look random;
@@ -29,8 +30,10 @@ func (s Setting) Conceal() Setting {
 	}
 	before := s.Value
 	switch s.path[2] {
-	case "env", "headers", "oauth", "config":
+	case "env", "headers", "config":
 		s.Value = concealed(gjson.ParseBytes(s.Value))
+	case "oauth":
+		s.Value = concealOAuth(s.path, gjson.ParseBytes(s.Value))
 	case "url":
 		s.Value = jsonString(concealURL(gjson.ParseBytes(s.Value).String()))
 	case "args":
@@ -70,10 +73,22 @@ func concealed(v gjson.Result) []byte {
 	return jsonString(hidden)
 }
 
+// concealOAuth leaves out the values of the table that are secrets, and what may be
+// one in its addresses.
+func concealOAuth(path []string, v gjson.Result) []byte {
+	switch {
+	case len(path) > 3 && slices.Contains(secretOAuth, path[3]):
+		return concealed(v)
+	case v.Type == gjson.String && strings.Contains(v.String(), "://"):
+		return jsonString(concealURL(v.String()))
+	}
+	return []byte(v.Raw)
+}
+
 // variables matches text that names variables and nothing else but a default for
 // each. Names are in capitals: "$ecret" is more likely a password.
 var (
-	variables  = regexp.MustCompile(`^(?:(?:Bearer|Basic|Token) )?(?:\$[A-Z_][A-Z0-9_]*|\$\{[A-Z_][A-Z0-9_]*(?::-[^${}]*)?\})+$`)
+	variables  = regexp.MustCompile(`^(?:(?:Bearer|Basic|Token) )?(?:\$[A-Z_][A-Z0-9_]*|\$\{[A-Z_][A-Z0-9_]*(?::-[^${}]*)?\}|\$\{(?:file|keyring):[^${}]+\})+$`)
 	defaultSet = regexp.MustCompile(`:-[^${}]+\}`)
 )
 

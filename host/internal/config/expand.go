@@ -10,9 +10,10 @@ import (
 const maxNesting = 16
 
 var (
-	errUnfinished = errors.New(`holds a ${ that is not a variable: write ${NAME} or ${NAME:-default}, and $$ for a dollar sign`)
-	errNesting    = errors.New("holds too many defaults within defaults; at most 16")
-	errNoHome     = errors.New("begins with ~ and the home directory is not known; write the whole path")
+	errUnfinished       = errors.New(`holds a ${ that is not a variable: write ${NAME} or ${NAME:-default}, and $$ for a dollar sign`)
+	errUnfinishedSecret = errors.New("holds a secret's place that is none: write ${file:PATH} or ${keyring:SERVICE/ACCOUNT}, without variables in it")
+	errNesting          = errors.New("holds too many defaults within defaults; at most 16")
+	errNoHome           = errors.New("begins with ~ and the home directory is not known; write the whole path")
 )
 
 // expander expands the text of one value:
@@ -21,6 +22,8 @@ var (
 //	${NAME:-default}  the default when NAME is unset or empty, as in a shell; the
 //	                  default ends at the first } that closes no ${ within it, and
 //	                  is expanded itself
+//	${file:PATH}      what the file holds, and ${keyring:SERVICE/ACCOUNT} what the
+//	                  keyring does, in fields that may hold secrets
 //	$NAME             as ${NAME}, with the longest name that fits: $Xy is Xy
 //	$$                one $
 //	~ or ~/ in front  the home directory
@@ -30,6 +33,9 @@ var (
 type expander struct {
 	lookup func(string) (string, bool)
 	home   string
+	// fetch gets a secret from elsewhere, "file" or "keyring". Without it there are
+	// none, and nothing is looked at.
+	fetch func(kind, where string) (string, error)
 
 	unset []string // variables that are not set, in order, once each
 }
@@ -94,6 +100,11 @@ func (e *expander) run(b *strings.Builder, text string, depth int) (string, erro
 
 // braced expands what follows "${".
 func (e *expander) braced(b *strings.Builder, text string, depth int) (string, error) {
+	for _, kind := range []string{"file", "keyring"} {
+		if rest, ok := strings.CutPrefix(text, kind+":"); ok && !strings.HasPrefix(rest, "-") {
+			return e.fetched(b, kind, rest)
+		}
+	}
 	n := nameLength(text)
 	if n == 0 {
 		return "", errUnfinished
@@ -116,6 +127,23 @@ func (e *expander) braced(b *strings.Builder, text string, depth int) (string, e
 		}
 	}
 	return e.run(b, text, depth+1)
+}
+
+// fetched expands what follows "${file:" or "${keyring:".
+func (e *expander) fetched(b *strings.Builder, kind, text string) (string, error) {
+	where, rest, ok := strings.Cut(text, "}")
+	if !ok || where == "" || strings.ContainsAny(where, "${\x00") {
+		return "", errUnfinishedSecret
+	}
+	if b == nil || e.fetch == nil {
+		return rest, nil
+	}
+	value, err := e.fetch(kind, where)
+	if err != nil {
+		return "", err
+	}
+	b.WriteString(value)
+	return rest, nil
 }
 
 // tilde expands ~ in front of text, alone or before a slash.

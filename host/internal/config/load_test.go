@@ -108,7 +108,7 @@ disabled = true
 plugin = "./bin/collet-plugin-a"
 description = "d"
 env = { A = "1" }
-oauth = { client_id = "x", scopes = ["a"] }
+oauth = { resource = "https://r/", client_id = "x", scopes = ["a"] }
 exposure = "deferred"
 timeout = "1s"
 max_timeout = "1h"
@@ -143,7 +143,7 @@ inherit_env = false
 	}
 	a := *c.Server("a")
 	want := Server{Name: "a", File: "mcp.toml", Line: 9, Dir: a.Dir, Layer: Named, Plugin: "./bin/collet-plugin-a", Description: "d",
-		Env: map[string]string{"A": "1"}, InheritEnv: InheritEnv{All: true}, OAuth: json.RawMessage(`{"client_id":"x","scopes":["a"]}`),
+		Env: map[string]string{"A": "1"}, InheritEnv: InheritEnv{All: true}, OAuth: json.RawMessage(`{"resource":"https://r/","client_id":"x","scopes":["a"]}`),
 		Rules: exposure.Rules{Default: exposure.Deferred}, Timeout: time.Second, MaxTimeout: time.Hour, StartTimeout: 5 * time.Minute,
 		IdleTimeout: 10 * time.Minute, MaxConcurrent: 4, Retry: "never", TrustHints: true, ValidateResults: "strict", OnChange: "block",
 		Consent: Consent{Default: "ask"}, at: a.at, values: a.values, inherited: a.inherited}

@@ -108,6 +108,11 @@ func (s *Server) texts(yield func(value) bool) {
 	all = append(all, value{at: field{"url"}, text: s.URL, secret: true})
 	all = appendMap(all, "headers", s.Headers)
 	all = append(all, value{at: field{"ca_file"}, text: s.CAFile})
+	for _, v := range appendJSON(nil, field{"oauth"}, gjson.ParseBytes(s.OAuth)) {
+		if v.at[len(v.at)-1] != tokenCommand {
+			all = append(all, v)
+		}
+	}
 	all = appendJSON(all, field{"config"}, gjson.ParseBytes(s.Config))
 	for _, v := range all {
 		if v.text != "" && !yield(v) {

@@ -25,6 +25,9 @@ type Resolver struct {
 	// It bounds the time. Its error must not hold what the script printed.
 	// Without it a value that is a command is an error.
 	Command func(ctx context.Context, script, dir string) (string, error)
+	// Keyring returns a secret that the system's keyring holds. It bounds the time.
+	// Without it a value that names one is an error.
+	Keyring func(ctx context.Context, service, account string) (string, error)
 }
 
 // Resolved is a server's entry with its values expanded and its paths absolute.
@@ -39,7 +42,13 @@ type Resolved struct {
 	CAFile  string // absolute, or ""
 	OAuth   json.RawMessage
 	Config  json.RawMessage
+	// Fetched is what commands printed and what files and the keyring held: secrets,
+	// all of them.
+	Fetched []Fetched
 }
+
+// Fetched is a secret that a value takes from elsewhere than the environment.
+type Fetched struct{ Key, Value string } // Key is dotted, from the entry: "env.TOKEN"
 
 // Resolve expands command, args, cwd, env, url, headers, the strings of oauth and
 // config, ca_file and a plugin's path (see expander for the rules), and runs the values
@@ -77,8 +86,9 @@ type resolution struct {
 	dry      bool // commands are counted, not run
 	commands bool
 
-	unset []string // "NAME is not set (file:line, path)"
-	fault error    // the first other fault
+	fetched []Fetched
+	unset   []string // "NAME is not set (file:line, path)"
+	fault   error    // the first other fault
 }
 
 func (x *resolution) all() *Resolved {
@@ -88,7 +98,7 @@ func (x *resolution) all() *Resolved {
 		Command: x.plain(field{"command"}, s.Command),
 		Cwd:     x.path(field{"cwd"}, s.Cwd),
 		Env:     x.strMap("env", s.Env),
-		URL:     x.plain(field{"url"}, s.URL),
+		URL:     x.text(field{"url"}, s.URL, true),
 		Headers: x.strMap("headers", s.Headers),
 		CAFile:  x.path(field{"ca_file"}, s.CAFile),
 		OAuth:   x.strings("oauth", s.OAuth),
@@ -106,6 +116,7 @@ func (x *resolution) all() *Resolved {
 	if out.Cwd == "" {
 		out.Cwd = s.Dir
 	}
+	out.Fetched = x.fetched
 	x.check(out)
 	return out
 }
@@ -187,9 +198,17 @@ func (x *resolution) err() error {
 	return nil
 }
 
-// plain expands a value in which "!" means nothing.
-func (x *resolution) plain(f field, text string) string {
-	e := &expander{lookup: x.r.Lookup, home: x.r.Home}
+// plain expands a value in which "!" means nothing, and which is no place for secrets.
+func (x *resolution) plain(f field, text string) string { return x.text(f, text, false) }
+
+// text expands a value in which "!" means nothing.
+func (x *resolution) text(f field, text string, secrets bool) string {
+	e := &expander{lookup: x.r.Lookup, home: x.r.Home, fetch: func(kind, where string) (string, error) {
+		if !secrets {
+			return "", errors.New("is no place for a secret, which others could see there; put it into env, headers, oauth or config")
+		}
+		return x.elsewhere(f, kind, where)
+	}}
 	out, err := e.expand(text)
 	if err != nil {
 		x.fail(f, err)
@@ -205,10 +224,10 @@ func (x *resolution) plain(f field, text string) string {
 func (x *resolution) secret(f field, text string) string {
 	script, ok := strings.CutPrefix(text, "!")
 	if !ok {
-		return x.plain(f, text)
+		return x.text(f, text, true)
 	}
 	if strings.HasPrefix(script, "!") {
-		return "!" + x.plain(f, script[1:])
+		return "!" + x.text(f, script[1:], true)
 	}
 	x.commands = true
 	if x.r.Command == nil {
@@ -222,7 +241,40 @@ func (x *resolution) secret(f field, text string) string {
 		x.fail(f, fmt.Errorf("its command failed: %w", err))
 		return ""
 	}
-	return strings.TrimRight(out, "\r\n")
+	out = strings.TrimRight(out, "\r\n")
+	x.fetch(f, out)
+	return out
+}
+
+// elsewhere is a secret that a file or the keyring holds. The keyring may ask a person,
+// as a command may: it comes when everything else resolved.
+func (x *resolution) elsewhere(f field, kind, where string) (value string, err error) {
+	if kind == "file" {
+		value, err = readSecret(x.server.Dir, x.r.Home, where)
+	} else {
+		service, account, ok := cutLast(where, "/")
+		switch x.commands = true; {
+		case !ok || service == "" || account == "":
+			return "", errors.New("names no entry of the keyring: write ${keyring:SERVICE/ACCOUNT}")
+		case x.r.Keyring == nil:
+			return "", errors.New("names an entry of the keyring, and there is none here")
+		case x.dry || x.fault != nil:
+			return "", nil
+		}
+		if value, err = x.r.Keyring(x.ctx, service, account); err != nil {
+			return "", fmt.Errorf("its entry %s of the keyring cannot be had: %w", quote(where), err)
+		}
+	}
+	if err == nil {
+		x.fetch(f, value)
+	}
+	return value, err
+}
+
+// fetch takes note of a secret.
+func (x *resolution) fetch(f field, value string) {
+	path, _ := x.server.locate(f)
+	x.fetched = append(x.fetched, Fetched{strings.TrimPrefix(path, joinKey("servers", x.server.Name)+"."), value})
 }
 
 func (x *resolution) path(f field, text string) string {
@@ -259,6 +311,8 @@ func (x *resolution) json(b *bytes.Buffer, f field, v gjson.Result) {
 		x.members(b, f, v, '{', '}')
 	case v.IsArray():
 		x.members(b, f, v, '[', ']')
+	case v.Type == gjson.String && f[0] == "oauth" && f[len(f)-1] == tokenCommand:
+		b.WriteString(v.Raw) // as written, and when it is wanted
 	case v.Type == gjson.String:
 		b.Write(jsonString(x.secret(f, v.String())))
 	default:

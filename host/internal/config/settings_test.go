@@ -127,10 +127,10 @@ func TestConceal(t *testing.T) {
 		{"${URL:-https://me:SECRET@h}", "${URL:-https://(hidden)@h}"},
 		{"$URL", "$URL"},
 	} {
-		s := entry(t, fmt.Sprintf("url=%q\nheaders = { A = 'Bearer $TOKEN', B = 'Bearer SECRET' }\noauth = { client_id = 'SECRET', s = ['$S', 1], x = true }", c.url))
+		s := entry(t, fmt.Sprintf("url=%q\nheaders = { A = 'Bearer $TOKEN', B = 'Bearer SECRET' }\noauth = { client_id = 'me', client_secret = 'SECRET', scopes = ['$S', 'b'], redirect_port = 7, issuer = 'https://h/?a=SECRET' }\n[servers.t]\nurl='http://h'\noauth = { token_command = 'SECRET' }\n[servers.u]\nurl='http://h'\noauth = { client_id = '$I', client_secret = '${file:~/x}' }", c.url))
 		leaves(t, &Config{Servers: []*Server{s}}, "url", fmt.Sprintf("%q", c.want))
 		leaves(t, &Config{Servers: []*Server{s}}, "headers", `A="Bearer $TOKEN" B="(hidden)"`)
-		leaves(t, &Config{Servers: []*Server{s}}, "oauth", `client_id="(hidden)" s=["$S","(hidden)"] x=true`)
+		leaves(t, &Config{Servers: []*Server{s}}, "oauth", `client_id="me" client_secret="(hidden)" scopes=["$S","b"] redirect_port=7 issuer="https://h/?a=(hidden)"`)
 	}
 	s := entry(t, "plugin='p'\nconfig = { token = 'SECRET', pin = 1234, on = true, list = [{ k = 'SECRET' }, '${V}', '!SECRET'], d = 1979-05-27 }")
 	leaves(t, &Config{Servers: []*Server{s}}, "config",

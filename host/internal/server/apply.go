@@ -13,6 +13,7 @@ import (
 // one there is serves its calls in flight for a moment longer, and a server that
 // was to run starts again at once. It does not wait for either.
 func (s *Server) Apply(set *config.Server) {
+	s.foresee(set)
 	s.mu.Lock()
 	defer s.tell()
 	defer s.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/redact"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -95,7 +96,7 @@ func (s *Server) alone(ctx context.Context, r *run, req *Request, call *adapterp
 		r.alive.Store(true)
 		switch e := ev.GetEvent().(type) {
 		case *adapterpb.CallToolEvent_Progress:
-			req.progressed(e.Progress)
+			req.progressed(e.Progress, s.env.Secrets)
 		case *adapterpb.CallToolEvent_Log:
 			s.logged(req.ID, e.Log, req.OnLog)
 		case *adapterpb.CallToolEvent_Result:
@@ -130,7 +131,7 @@ func (s *Server) among(ctx context.Context, r *run, req *Request, call *adapterp
 		for _, ev := range events {
 			switch e := ev.GetEvent().(type) {
 			case *adapterpb.CallsEvent_Progress:
-				req.progressed(e.Progress)
+				req.progressed(e.Progress, s.env.Secrets)
 			case *adapterpb.CallsEvent_Log:
 				s.logged(req.ID, e.Log, req.OnLog)
 			case *adapterpb.CallsEvent_Result:
@@ -169,7 +170,7 @@ func (r *run) takeResult(ctx context.Context, f *flight, large *adapterpb.LargeR
 // told is the failure that ended a call on a stream of many.
 func (r *run) told(ctx context.Context, end *adapterpb.CallFailed) *Failure {
 	if f := failure.FromProto(end.GetFailure()); f != nil {
-		return ofAdapter(f)
+		return r.ofAdapter(f)
 	}
 	if code := codes.Code(end.GetCode()); code != codes.OK {
 		return r.fail(ctx, status.Error(code, end.GetMessage()), true)
@@ -193,9 +194,9 @@ func asked(in *adapterpb.InputRequired) *Answer {
 	return &Answer{Input: &InputRequired{Requests: in.GetRequests(), State: in.GetRequestState()}}
 }
 
-func (req *Request) progressed(p *adapterpb.Progress) {
+func (req *Request) progressed(p *adapterpb.Progress, secrets *redact.Set) {
 	if req.OnProgress != nil {
-		req.OnProgress(p.GetDone(), p.GetTotal(), p.GetMessage())
+		req.OnProgress(p.GetDone(), p.GetTotal(), secrets.Text(p.GetMessage()))
 	}
 }
 
@@ -248,7 +249,7 @@ func (s *Server) logged(id string, rec *adapterpb.LogRecord, to func(level, logg
 		s.env.Log.Debug("log of a call", "server", s.name, "call", id, "logger", rec.GetLogger(), "data", string(rec.GetData()))
 		return
 	}
-	to(levels[rec.GetLevel()], rec.GetLogger(), rec.GetData())
+	to(levels[rec.GetLevel()], rec.GetLogger(), s.env.Secrets.JSON(rec.GetData()))
 }
 
 // levels are MCP's names of the contract's levels (2025-11-25, server/utilities/

@@ -55,7 +55,7 @@ func (s *Server) Forward(ctx context.Context, p *Passage) ([]byte, error) {
 		switch e := ev.GetEvent().(type) {
 		case *adapterpb.ForwardEvent_Progress:
 			if p.OnProgress != nil {
-				p.OnProgress(e.Progress.GetDone(), e.Progress.GetTotal(), e.Progress.GetMessage())
+				p.OnProgress(e.Progress.GetDone(), e.Progress.GetTotal(), s.env.Secrets.Text(e.Progress.GetMessage()))
 			}
 		case *adapterpb.ForwardEvent_Log:
 			s.logged(p.ID, e.Log, p.OnLog)

@@ -20,6 +20,7 @@ type Inspection struct {
 	PluginFile  string                // "" when it was not found
 	Description *describe.Description // nil when the plugin would not say
 	References  []config.Reference    // what its values take from outside the file
+	Exposed     []int                 // of the command's arguments those that hold a secret
 	Command     *Command              // nil when it is no command server, its values cannot be resolved, or its PATH is a !command's
 	// Step is the first step that fails, and Failure why; StepNone and nil when
 	// a start would come to the process.
@@ -73,6 +74,7 @@ func (s *Server) inspect(ctx context.Context, set *config.Server, in *Inspection
 	if err != nil {
 		return StepValues, misconfigured(err)
 	}
+	in.Exposed = s.exposed(res)
 	if set.Command != "" && !strings.HasPrefix(set.Env["PATH"], "!") {
 		env := s.childEnv(set, res.Env)
 		in.Command = &Command{Path: res.Command, Dir: res.Cwd}

@@ -8,26 +8,31 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host/internal/logfile"
+	"github.com/collet-dev/collet/host/internal/redact"
 )
 
 // log keeps what one adapter process writes to stderr.
-type log struct{ file *logfile.Writer }
+type log struct {
+	file    *logfile.Writer
+	secrets *redact.Set
+}
 
 // openLog opens the server's log file. A file that cannot be had must not keep
 // the server from starting: then nothing is kept but the tail in failures.
-func openLog(path string, host *slog.Logger) *log {
+func openLog(path string, host *slog.Logger, secrets *redact.Set) *log {
 	file, err := logfile.Open(path)
 	if err != nil {
 		host.Warn("the server's log is not kept", "error", err)
 		return &log{}
 	}
-	return &log{file}
+	return &log{file, secrets}
 }
 
-// line keeps one line of stderr, in its readable form and with its time.
+// line keeps one line of stderr, in its readable form, with its time and without
+// secrets.
 func (l *log) line(line []byte) {
 	if l.file != nil {
-		_ = l.file.Line([]byte(time.Now().UTC().Format("2006-01-02T15:04:05.000Z ") + plain(line)))
+		_ = l.file.Line([]byte(time.Now().UTC().Format("2006-01-02T15:04:05.000Z ") + l.secrets.Text(plain(line))))
 	}
 }
 

@@ -239,7 +239,7 @@ func (s *Server) healthLocked(r *run) {
 	}
 	var why *Failure
 	if f := failure.FromProto(health.GetFailure()); f != nil {
-		why = &Failure{Failure: *f}
+		why = s.conceal(&Failure{Failure: *f})
 	}
 	s.onLocked(troubled, why)
 }
@@ -273,7 +273,7 @@ func (r *run) waitUpstream(ctx context.Context) *Failure {
 // exited says that the process is gone, and how. sent tells whether a request
 // may have reached the upstream before.
 func (r *run) exited(sent bool) *Failure {
-	f := exited(r.proc.Exit(), sent)
+	f := r.server.conceal(exited(r.proc.Exit(), sent))
 	if !r.gone() {
 		f.Message = "the adapter process is ending"
 	}
@@ -289,19 +289,19 @@ func (r *run) exited(sent bool) *Failure {
 	return f
 }
 
-// ofAdapter is a failure in the adapter's own words.
-func ofAdapter(f *failure.Failure) *Failure {
+// ofAdapter is a failure in the adapter's own words, but for secrets.
+func (r *run) ofAdapter(f *failure.Failure) *Failure {
 	// With a time to come back, a connection that was not even tried is the
 	// adapter's own pause after failures, not the upstream's wish.
 	held := f.Delivery == failure.NotSent && f.RetryAfter > 0 && f.Class != failure.RateLimited
-	return &Failure{Failure: *f, Postponed: held}
+	return r.server.conceal(&Failure{Failure: *f, Postponed: held})
 }
 
 // fail returns what err, the end of an RPC, means. sent tells whether the
 // request may have reached the upstream.
 func (r *run) fail(ctx context.Context, err error, sent bool) *Failure {
 	if f := failure.FromStatus(err); f != nil {
-		return ofAdapter(f)
+		return r.ofAdapter(f)
 	}
 	st := status.Convert(err)
 	// The adapter knows the caller's deadline too, and may be the first to notice.
@@ -329,5 +329,5 @@ func (r *run) fail(ctx context.Context, err error, sent bool) *Failure {
 	if !sent {
 		f.Delivery = failure.NotSent
 	}
-	return f
+	return r.server.conceal(f)
 }

@@ -20,8 +20,8 @@ func TestRedact(t *testing.T) {
 		Resolver: config.Resolver{Lookup: func(n string) (string, bool) { v, ok := vars[n]; return v, ok }},
 		Environ:  []string{"SOME_API_KEY=inherited-key", "PLAIN=plain-value", "PATH=/usr/bin:/bin"},
 	})
-	if got := s.Redact("from-a-variable"); got != "from-a-variable" {
-		t.Errorf("before the values are known: %q", got)
+	if got := s.Redact("from-a-variable after-an-option"); got != "[$FILE_VALUE] after-an-option" {
+		t.Errorf("before the values are resolved: %q", got)
 	}
 	s.keepSecrets(set, &config.Resolved{
 		Args:    []string{"--api-key", "after-an-option", "--auth-token=within-an-option", "--name", "not-one"},
@@ -29,7 +29,7 @@ func TestRedact(t *testing.T) {
 		Headers: map[string]string{"Authorization": "Bearer long-bearer-word"},
 		URL:     "https://user:url-password@x/mcp?key=in-a-query",
 		Config:  []byte(`{"list":[{"token":"deep-in-config"}],"n":123456789,"prefix":"deep-in-config-and-longer"}`),
-	})
+	}, nil)
 	for text, want := range map[string]string{
 		`it is a "quoted" secret&!`:           `it is [$TOKEN]!`,
 		`{"v":"a \"quoted\" secret&"}`:        `{"v":"[$TOKEN]"}`,

@@ -17,6 +17,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/plugins"
+	"github.com/collet-dev/collet/host/internal/redact"
 	"github.com/collet-dev/collet/host/internal/schema"
 	"github.com/collet-dev/collet/host/internal/snapshot"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -40,6 +41,9 @@ type Surroundings struct {
 	// Default 15 s.
 	HealthEvery time.Duration
 
+	// Secrets is told of what is secret in the entries' values, and keeps it out of
+	// logs and failures. Default: a set of the server's own.
+	Secrets *redact.Set
 	// Asks reports whether callers can be asked. Nil: nobody can.
 	Asks func() bool
 	// Snapshots keeps what servers offer between runs. Nil: nothing is kept.
@@ -80,6 +84,7 @@ type Server struct {
 	queue  queue
 
 	removed atomic.Bool // closed because its entry is gone
+	shown   redact.Set  // all values of the entry, once they were resolved; see Redact
 
 	mu      sync.Mutex
 	life    life
@@ -90,7 +95,6 @@ type Server struct {
 	used    time.Time     // when something last needed the server
 	news    []Status      // changes that Changed has not been told of yet
 
-	secret secrets // of the entry's values, once they were resolved
 	tools  []*catalog.Tool
 	listed bool // tools is what the server said under these settings, if only in an earlier run
 	// recalled: tools is what another host was told under these settings.
@@ -121,10 +125,14 @@ func New(set *config.Server, env Surroundings) *Server {
 	if env.Schemas == nil {
 		env.Schemas = new(schema.Cache)
 	}
+	if env.Secrets == nil {
+		env.Secrets = new(redact.Set)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{name: set.Name, env: env, ctx: ctx, cancel: cancel, life: life{state: Idle}, moved: make(chan struct{}), since: time.Now()}
 	s.launch = s.launchAdapter
 	s.set.Store(set)
+	s.foresee(set)
 	s.queue.resize(set.MaxConcurrent)
 	return s
 }

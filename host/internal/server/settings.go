@@ -30,7 +30,7 @@ func (s *Server) resolve(ctx context.Context, set *config.Server, desc *describe
 	if err != nil {
 		return nil, err
 	}
-	s.keepSecrets(set, res)
+	s.keepSecrets(set, res, desc)
 	env := launch.ShortEnv(s.env.Environ, desc.Environment...)
 	if set.Plugin != "" && set.Plugin != genericPlugin {
 		// Only the generic adapter has a child to give the variables to.

@@ -50,7 +50,7 @@ func (s *Server) bringUp(st *start) {
 		}
 		set := s.Settings()
 		r, tools, fail := s.launch(ctx, set)
-		if fail != nil {
+		if s.conceal(fail) != nil {
 			fail.Remote = set.URL != ""
 		}
 		s.mu.Lock()
@@ -165,7 +165,7 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 		}
 		defer done()
 	}
-	log := openLog(s.LogFile(), s.env.Log)
+	log := openLog(s.LogFile(), s.env.Log, s.env.Secrets)
 	reattach := variable(s.env.Environ, reattachEnv)
 	proc, err := launch.Start(ctx, launch.Spec{
 		Path: path, Name: s.name, Env: settings.env, Dir: set.Dir, StartTimeout: limit,
