@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -282,9 +281,6 @@ func TestSecretOnCommandLine(t *testing.T) {
 func TestSecretsStayInWhileServing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
-	}
-	if runtime.GOOS == "windows" {
-		t.Skip("needs ps")
 	}
 	s := newSecretive(t, leaks)
 	ctx, cancel := context.WithTimeout(t.Context(), probeLimit)
