@@ -111,13 +111,16 @@ type Options struct {
 	Consent host.Consenter
 	// OnProgress is told how a source is getting on, from any goroutine.
 	OnProgress func(source string, p host.Progress)
+	// OnSkipped is told what is missing when it turns out to be, before the next source
+	// is asked.
+	OnSkipped func(Skipped)
 }
 
-// Run asks the sources one after the other, so that a person who is asked about the
-// second has seen nothing fail silently before. What is missing is in the second
-// result, in the order of the sources. The error is a subject that cannot be asked
-// about, a *failure.Failure, or the end of ctx. When no source answered, Sources is
-// empty, and so is all else.
+// Run asks the sources one after the other, so that a person who is asked for consent
+// to the second knows what became of the first. What is missing is in the second
+// result, in that order. The error is a subject that cannot be asked about, a
+// *failure.Failure, or the end of ctx. When no source answered, Sources is empty, and
+// so is all else.
 func Run(ctx context.Context, h Caller, about Subject, opt Options) (*Enrichment, []Skipped, error) {
 	about, err := about.clean()
 	if err != nil {
@@ -144,11 +147,15 @@ func Run(ctx context.Context, h Caller, about Subject, opt Options) (*Enrichment
 			return nil, nil, ctx.Err()
 		}
 		if err != nil {
-			skipped = append(skipped, Skipped{Source: source.name, Err: err})
-			continue
+			partly = []Skipped{{Source: source.name, Err: err}}
+		} else {
+			e.Sources = append(e.Sources, source.name)
 		}
-		skipped = append(skipped, partly...)
-		e.Sources = append(e.Sources, source.name)
+		for _, s := range partly {
+			if skipped = append(skipped, s); opt.OnSkipped != nil {
+				opt.OnSkipped(s)
+			}
+		}
 	}
 	if len(e.Sources) > 0 {
 		e.EnrichedAt = time.Now().UTC().Truncate(time.Second)

@@ -152,7 +152,7 @@ func TestSkipped(t *testing.T) {
 		"another answer than was promised": {change: func(f *fake) {
 			f.answers["websearch/research_company"] = `{"content":[]}`
 			f.answers["workiq/ask"] = answered("I would rather not.")
-		}, sources: "[]", lines: []string{"websearch is skipped: websearch answered with no structured content", "workiq is skipped: workiq answered, but not with the lists that it was asked for: I would rather not."}},
+		}, sources: "[]", lines: []string{"websearch is skipped: websearch answered with no structured content", "workiq is skipped: workiq answered, but not with the lists that it was asked for; ask again, or ask it yourself with 'collet tools call'"}},
 		"in part": {change: func(f *fake) {
 			f.answers["websearch/research_company"] = researched(`{"available":true,"missing":[{"part":"company_news","reason":"a limit"},{"part":"industry_trends","reason":"no industry was named"},{"part":"else","reason":"x"}]}`)
 		}, sources: "[websearch workiq]", lines: []string{"websearch: no companyNews: a limit"}},

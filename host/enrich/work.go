@@ -29,7 +29,8 @@ func (e *Enrichment) work(ctx context.Context, a *asker) ([]Skipped, error) {
 		text = answer.Str
 	}
 	if e.WorkIQ = insights(text); e.WorkIQ == nil {
-		return nil, failure.New(failure.InvalidResult, failure.Answered, "%s answered, but not with the lists that it was asked for: %s", a.server, cut(text, 200))
+		return nil, failure.New(failure.InvalidResult, failure.Answered, // What it said is the organisation's, and does not belong on stderr.
+			"%s answered, but not with the lists that it was asked for; ask again, or ask it yourself with 'collet tools call'", a.server)
 	}
 	return nil, nil
 }

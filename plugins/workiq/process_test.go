@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -126,6 +127,18 @@ func wantFailure(t *testing.T, err error, class failure.Class, delivery failure.
 		t.Fatalf("%+v; want %s, %s and on one line %q", err, class, delivery, holds)
 	}
 	return f
+}
+
+// A question may take its time, and so may a first start.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	resp, err := machine(t).Describe(adaptertest.Within(t), &adapterpb.DescribeRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if call, start := resp.GetDefaultTimeout().AsDuration(), resp.GetDefaultStartTimeout().AsDuration(); call != 300*time.Second || start != 180*time.Second {
+		t.Errorf("a call has %s, a start %s", call, start)
+	}
 }
 
 // Nothing is started or downloaded before a person has said so, whatever is installed.

@@ -55,8 +55,8 @@ if any source answered. If none did, nothing is written, and the exit code says 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.About.Company, "company", "", "the company's `NAME`")
-	flags.StringVar(&opts.About.Industry, "industry", "", "its industry; without it there are no trends")
-	flags.StringVar(&opts.About.Team, "team", "", "the team of your organisation to look at")
+	flags.StringVar(&opts.About.Industry, "industry", "", "the `INDUSTRY` it is in; without it there are no trends")
+	flags.StringVar(&opts.About.Team, "team", "", "the `TEAM` of your organisation to look at")
 	flags.StringVar(&opts.Out, "out", "", "write to this `FILE`, in the place of what is in it, and not to stdout")
 	flags.StringVar(&opts.WebSearch, "websearch", "", "the `SERVER` to search the web with (default: the one with the plugin websearch)")
 	flags.StringVar(&opts.WorkIQ, "workiq", "", "the `SERVER` that knows your organisation (default: the one with the plugin workiq)")
@@ -93,10 +93,16 @@ func enrichRun(ctx context.Context, opts *enrichOptions) error {
 	defer h.Close()
 
 	spinner := opts.Streams.Spin("enrich")
-	got, skipped, err := enrich.Run(ctx, h, opts.About, enrich.Options{
+	code := exitTimeout // the least of all
+	got, _, err := enrich.Run(ctx, h, opts.About, enrich.Options{
 		WebSearch: opts.WebSearch, WorkIQ: opts.WorkIQ, Caller: host.CLI,
 		Consent:    consenter(opts.Streams, opts.Yes, spinner),
 		OnProgress: func(source string, p host.Progress) { spinner.Status(source + " " + progressText(p)) },
+		OnSkipped: func(s enrich.Skipped) {
+			defer spinner.Pause()()
+			opts.Streams.Note("collet: %s", visible(s.String()))
+			code = worse(code, skippedCode(s.Err))
+		},
 	})
 	spinner.Stop()
 	if own, ok := errors.AsType[*failure.Failure](err); ok {
@@ -104,11 +110,6 @@ func enrichRun(ctx context.Context, opts *enrichOptions) error {
 	}
 	if err != nil {
 		return err
-	}
-	code := exitTimeout // the least of all
-	for _, s := range skipped {
-		opts.Streams.Note("collet: %s", visible(s.String()))
-		code = worse(code, skippedCode(s.Err))
 	}
 	if len(got.Sources) == 0 {
 		return exitf(code, "no source could be used, and nothing is written")

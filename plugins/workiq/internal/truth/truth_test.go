@@ -2,6 +2,7 @@ package truth
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,8 +54,9 @@ func TestLines(t *testing.T) {
 	}
 	for i, text := range texts {
 		l, f := lines[i], Of(text, advice)
-		if f == nil || !strings.Contains(strings.ToLower(text), l.says) {
-			t.Errorf("%q is not line %d: %v", text, i, f)
+		first := slices.IndexFunc(lines, func(l line) bool { return strings.Contains(strings.ToLower(text), l.says) })
+		if f == nil || first != i {
+			t.Errorf("%q is line %d, not %d (%s): %v", text, first, i, l.says, f)
 			continue
 		}
 		if f.Class != l.class || string(f.UpstreamData) != text || f.Origin != failure.OriginUpstream || strings.Contains(f.Message, "\n") {
