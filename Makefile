@@ -88,7 +88,7 @@ proto: $(CACHE)/buf/installed $(CACHE)/bin/protoc-gen-go $(CACHE)/bin/protoc-gen
 proto-check: $(CACHE)/buf/installed $(CACHE)/bin/protoc-gen-go $(CACHE)/bin/protoc-gen-go-grpc
 	rm -rf $(CACHE)/generated
 	$(BUF_GENERATE) -o $(CACHE)/generated/proto
-	diff -r --exclude=doc.go sdk/adapterpb $(CACHE)/generated/sdk/adapterpb || { echo "generated code is out of date: run make proto"; exit 1; }
+	diff -r --exclude=doc.go sdk/adapterpb $(CACHE)/generated/sdk/adapterpb && diff -r --exclude=doc.go sdk/hookpb $(CACHE)/generated/sdk/hookpb || { echo "generated code is out of date: run make proto"; exit 1; }
 
 ## bench: figures of these binaries against floors measured in the same run; see bench/README.md
 bench: build

@@ -44,6 +44,7 @@ type HostDiagnosis struct {
 	CacheDir    string
 	SocketDir   string   // of this process; empty when none can be made
 	PluginDirs  []string // those that mcp.toml names
+	Hooks       []HookStatus
 	Findings    []Finding
 }
 
@@ -204,6 +205,7 @@ func (h *Host) Diagnose(ctx context.Context, q DiagnoseQuery) (*Diagnosis, error
 	defer h.Subscribe(news.note)()
 
 	d := &Diagnosis{Host: h.surroundings(q.Discovery), Servers: make([]ServerDiagnosis, len(names))}
+	d.Host.hooks(h.Hooks(wait))
 	var wg sync.WaitGroup
 	for i, n := range names {
 		wg.Go(func() { d.Servers[i] = h.examine(wait, n, news) })

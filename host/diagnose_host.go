@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
+	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/sdk/launch"
 )
 
@@ -65,6 +68,24 @@ func (h *Host) surroundings(found *Discovery) HostDiagnosis {
 	return d
 }
 
+// hooks takes over how the hooks are. What the configuration has said of one already
+// is not said again.
+func (d *HostDiagnosis) hooks(all []HookStatus) {
+	d.Hooks = all
+	for _, s := range all {
+		key := "hooks." + s.Name
+		if s.Err == nil || slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Key == key }) {
+			continue
+		}
+		f := Finding{Kind: KindUnreachable, Check: "hook", Message: fmt.Sprintf("the hook %s does not work: %v", s.Name, s.Err), Key: key}
+		f.Advice = `mend it, or set on_error = "open" to do without it`
+		if s.OnError == config.OnErrorOpen {
+			f.Advice = "mend it; until then calls pass without it"
+		}
+		d.Findings = append(d.Findings, f)
+	}
+}
+
 func configFinding(p Problem) Finding {
 	f := Finding{Kind: KindConfiguration, Check: "config", Message: p.Message, File: p.File, Line: p.Line, Column: p.Column, Key: p.Key}
 	switch {
@@ -72,6 +93,8 @@ func configFinding(p Problem) Finding {
 		f.Advice = "correct the file; until then nothing of it counts"
 	case p.Server != "":
 		f.Advice = "correct " + p.Key + ", or remove the entry"
+	case strings.HasPrefix(p.Key, "hooks."):
+		f.Advice = "correct " + p.Key + ", or set enabled = false"
 	default:
 		f.Advice = "correct " + p.Key + "; until then its default counts"
 	}

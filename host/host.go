@@ -41,6 +41,7 @@ type Host struct {
 	hub     *hub.Hub
 	calls   *call.Pipeline
 	results *results.Store
+	hooks   hooks
 	events  events
 	audit   *audit.Log           // nil when nobody wants it
 	told    *telemetry.Telemetry // nil when nobody wants it
@@ -78,9 +79,13 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 	}
 	h.adopt(c)
 	h.audit = h.newAudit(c)
+	describer := &plugins.Describer{CacheDir: opt.CacheDir}
+	h.hooks = h.newHooks(describer)
+	c = h.hooks.settle(ctx, c)
 	h.hub = hub.New(c, server.Surroundings{
 		Plugins:   &h.plugins,
-		Describer: &plugins.Describer{CacheDir: opt.CacheDir},
+		Describer: describer,
+		Tools:     h.hooks,
 		Resolver:  h.values,
 		Environ:   opt.Environ,
 		LogDir:    filepath.Join(opt.StateDir, "logs"),
@@ -109,6 +114,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		},
 		Budget:   h.ResponseBudget,
 		Results:  h.results,
+		Hooks:    h.hooks,
 		Started:  h.started,
 		Finished: h.finished,
 		Log:      opt.Log,
@@ -129,6 +135,7 @@ func (h *Host) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
 	err := h.hub.Close(ctx)
+	h.hooks.Close()
 	h.closeRecords()
 	return err
 }

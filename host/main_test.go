@@ -49,6 +49,7 @@ func run(m *testing.M) int {
 	for name, pkg := range map[string]string{
 		"collet-plugin-hello":       "github.com/collet-dev/collet/sdk/examples/hello",
 		"collet-plugin-testadapter": "github.com/collet-dev/collet/sdk/internal/testadapter",
+		"collet-plugin-testhook":    "github.com/collet-dev/collet/sdk/internal/testhook",
 		"faultserver":               "github.com/collet-dev/collet/sdk/internal/faultserver",
 	} {
 		if err := build(".", filepath.Join(dir, name), pkg); err != nil {

@@ -50,6 +50,7 @@ func (h *Host) apply(c *config.Config) {
 	if c.Host.Telemetry != h.hub.Config().Host.Telemetry {
 		h.opt.Log.Warn("[host.telemetry] has changed: that counts when collet is started again")
 	}
+	c = h.hooks.settle(context.Background(), c)
 	h.hub.Apply(c)
 	h.events.emit(Event{ConfigChanged: &ConfigEvent{Problems: c.Problems}})
 }

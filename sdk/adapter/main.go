@@ -65,6 +65,10 @@ func (p *program) run(args []string, out *os.File) int {
 		p.redirectLogs()
 		return p.debug()
 	}
+	if child.Kind == wire.HookCookieValue {
+		fmt.Fprintf(child.Stderr, "collet-plugin-%s offers tools and is no hook: name it under [servers.%[1]s] in mcp.toml, not under [hooks]\n", p.info.Name)
+		return 1
+	}
 	if child.Kind != wire.CookieValue {
 		fmt.Fprintf(child.Stderr, byHand, p.info.Name)
 		return 1

@@ -14,6 +14,7 @@ import (
 // bytes on disk always give the same description, so a host may cache it by the
 // binary's SHA-256.
 type Description struct {
+	Kind       string // "" for an adapter, "hook" for a hook
 	Name       string // the adapter's own name, "github"; a server's name is the user's
 	Version    string // semver without a leading v
 	SDKVersion string // of the sdk it was built with; "devel" when built from a working copy
@@ -23,7 +24,8 @@ type Description struct {
 	// ConfigSchema is a JSON Schema 2020-12 document for the server's config
 	// table. A property with "x-collet-secret": true is never shown.
 	ConfigSchema json.RawMessage
-	// Features are the optional parts of the contract that the binary speaks.
+	// Features are the optional parts of the contract that the binary speaks; of a
+	// hook, the points at which it wants to be asked.
 	Features []string
 	// ForwardMethods are MCP methods every server of this adapter forwards. What
 	// one server really offers comes with its snapshot.
@@ -40,6 +42,7 @@ type Description struct {
 // document is the JSON form: camelCase keys, durations as Go strings ("1m0s"),
 // nothing empty.
 type document struct {
+	Kind                string          `json:"kind,omitempty"`
 	Name                string          `json:"name,omitempty"`
 	Version             string          `json:"version,omitempty"`
 	SDKVersion          string          `json:"sdkVersion,omitempty"`
@@ -59,7 +62,7 @@ type document struct {
 // and without what is empty or zero.
 func (d Description) MarshalJSON() ([]byte, error) {
 	return json.Marshal(document{
-		Name: d.Name, Version: d.Version, SDKVersion: d.SDKVersion,
+		Kind: d.Kind, Name: d.Name, Version: d.Version, SDKVersion: d.SDKVersion,
 		Summary: d.Summary, Homepage: d.Homepage, License: d.License,
 		ConfigSchema: d.ConfigSchema, Features: d.Features, ForwardMethods: d.ForwardMethods,
 		Environment: d.Environment, MCPVersions: d.MCPVersions,
@@ -85,7 +88,7 @@ func (d *Description) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*d = Description{
-		Name: doc.Name, Version: doc.Version, SDKVersion: doc.SDKVersion,
+		Kind: doc.Kind, Name: doc.Name, Version: doc.Version, SDKVersion: doc.SDKVersion,
 		Summary: doc.Summary, Homepage: doc.Homepage, License: doc.License,
 		ConfigSchema: doc.ConfigSchema, Features: doc.Features, ForwardMethods: doc.ForwardMethods,
 		Environment: doc.Environment, MCPVersions: doc.MCPVersions,

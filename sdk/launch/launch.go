@@ -42,6 +42,9 @@ const (
 type Spec struct {
 	Path string   // the plugin's file; it is never looked up on PATH
 	Args []string // arguments after the name; adapters normally take none
+	// Kind is what the plugin is to be: it is told, and leaves when it is something
+	// else. Default Adapter.
+	Kind Kind
 	// Name is the server's name in mcp.toml. It selects the entry of Reattach.
 	Name string
 	// Env is the complete environment, apart from what go-plugin and collet's own
@@ -93,7 +96,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	}
 	out := newOutput(spec.OnStderr)
 	r := &pluginRunner{hello: newHandshake(), out: out, cmd: command(spec)}
-	config := clientConfig(out, r.dial)
+	config := clientConfig(spec.Kind, out, r.dial)
 	config.StartTimeout = spec.StartTimeout + backstop
 	config.AutoMTLS = runtime.GOOS == "windows" // loopback TCP there; a 0700 directory elsewhere (R9)
 	config.UnixSocketConfig = &plugin.UnixSocketConfig{TempDir: dir}
@@ -135,15 +138,15 @@ func command(spec Spec) *exec.Cmd {
 }
 
 // clientConfig is what every go-plugin client of ours has in common.
-func clientConfig(out *output, dial dialer) *plugin.ClientConfig {
+func clientConfig(kind Kind, out *output, dial dialer) *plugin.ClientConfig {
 	printed := func() io.Writer { return &lineWriter{split: lines{emit: out.line}} }
 	return &plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion:  wire.ProtocolVersion,
 			MagicCookieKey:   wire.CookieKey,
-			MagicCookieValue: wire.CookieValue,
+			MagicCookieValue: kind.cookie(),
 		},
-		Plugins:          plugin.PluginSet{wire.PluginName: adapterPlugin{}},
+		Plugins:          plugin.PluginSet{kind.pluginName(): connection{}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		Logger:           hclog.NewNullLogger(),
 		SkipHostEnv:      true,

@@ -19,7 +19,7 @@ import (
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
-	"github.com/collet-dev/collet/sdk/internal/wire"
+	hookpb "github.com/collet-dev/collet/sdk/hookpb/v1"
 )
 
 const (
@@ -48,6 +48,7 @@ type Process struct {
 	conn    *grpc.ClientConn
 	broker  *plugin.GRPCBroker
 	adapter adapterpb.AdapterClient
+	hook    hookpb.HookClient
 
 	mu        sync.Mutex
 	servers   []*grpc.Server // of service Host
@@ -65,19 +66,19 @@ type Exit struct {
 	Tail      []string // the last lines of its stderr, at most 64
 }
 
-// adapterPlugin lets go-plugin hand out the connection it made.
-type adapterPlugin struct{ plugin.NetRPCUnsupportedPlugin }
+// connection lets go-plugin hand out the connection it made.
+type connection struct{ plugin.NetRPCUnsupportedPlugin }
 
 type dispensed struct {
 	conn   *grpc.ClientConn
 	broker *plugin.GRPCBroker
 }
 
-func (adapterPlugin) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error {
-	return errors.New("a host serves no adapter")
+func (connection) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("a host serves no plugin")
 }
 
-func (adapterPlugin) GRPCClient(_ context.Context, broker *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+func (connection) GRPCClient(_ context.Context, broker *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
 	return dispensed{conn, broker}, nil
 }
 
@@ -87,12 +88,13 @@ func (p *Process) connect() error {
 	if err != nil {
 		return err
 	}
-	raw, err := protocol.Dispense(wire.PluginName)
+	raw, err := protocol.Dispense(p.spec.Kind.pluginName())
 	if err != nil {
 		return err
 	}
 	d := raw.(dispensed)
-	p.conn, p.broker, p.adapter = d.conn, d.broker, adapterpb.NewAdapterClient(d.conn)
+	p.conn, p.broker = d.conn, d.broker
+	p.adapter, p.hook = adapterpb.NewAdapterClient(d.conn), hookpb.NewHookClient(d.conn)
 	return nil
 }
 
@@ -133,6 +135,10 @@ func (p *Process) cleanUp() {
 // Adapter returns the client of the process's Adapter service. Once the process
 // has ended its calls fail with Unavailable or Canceled; Done tells.
 func (p *Process) Adapter() adapterpb.AdapterClient { return p.adapter }
+
+// Hook returns the client of the process's Hook service; for a process of kind
+// Hook what Adapter is for one of kind Adapter.
+func (p *Process) Hook() hookpb.HookClient { return p.hook }
 
 // Done is closed when the process has ended and nothing of its session is left.
 // Running calls have failed by then.

@@ -82,7 +82,7 @@ func attach(ctx context.Context, spec Spec, config *plugin.ReattachConfig) (*Pro
 	left := make(chan struct{})
 	config.ReattachFunc = func() (runner.AttachedRunner, error) { return attached{config.Pid, left}, nil }
 	out := newOutput(spec.OnStderr)
-	client := clientConfig(out, func(ctx context.Context, _ string) (net.Conn, error) {
+	client := clientConfig(spec.Kind, out, func(ctx context.Context, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, config.Addr.Network(), config.Addr.String())
 	})

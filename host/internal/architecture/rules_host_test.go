@@ -3,6 +3,7 @@ package architecture
 // hostRules are the lines of allowed for host.
 var hostRules = map[string]map[string]string{
 	"host": {
+		"host/internal/hook":                  "it has the hooks of the configuration asked",
 		"host/internal/front/guard":           "it stands before the HTTP face, and says who a client is",
 		"host/internal/front/guard/oidc":      "tokens of an issuer",
 		"host/internal/front/guard/tokenfile": "tokens of files",
@@ -48,6 +49,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/rawjson": "arguments are written as they were",
 	},
 	"host/internal/call": {
+		"host/internal/hook":     "hooks see each call and each result",
 		"host/internal/catalog":  "the tool it calls, with its compiled schemas",
 		"host/internal/config":   "timeouts, retry and consent of the tool's server",
 		"host/internal/consent":  "who agreed to which calls",
@@ -191,6 +193,15 @@ var hostRules = map[string]map[string]string{
 		"host/internal/exposure":    "a token has a ceiling",
 		"host/internal/front/guard": "it is an Authenticator, and says whose a token is",
 		"host/internal/name":        "near misses of keys",
+	},
+	"host/internal/hook": {
+		"host/internal/config": "hooks are entries of mcp.toml, and edit its servers",
+		"host/internal/name":   "which tools a hook is asked about is a pattern of names",
+		"host/internal/schema": "a hook's settings are held against its own schema",
+		"sdk/describe":         "a file says that it is a hook, and when it wants to be asked",
+		"sdk/failure":          "a no of a hook is a failure of the call",
+		"sdk/hookpb/v1":        "it speaks the contract",
+		"sdk/launch":           "hooks are processes",
 	},
 	"host/internal/hub": {
 		"host/internal/catalog":  "it merges the catalogs of all servers",

@@ -137,4 +137,12 @@ var pluginsRules = map[string]map[string]string{
 	"plugins/workiq/internal/truth": {
 		"sdk/failure": "prose becomes failures",
 	},
+	"plugins/ratelimit": {
+		"sdk/failure": "what is too often is a failure",
+		"sdk/hook":    "it is a hook",
+	},
+	"plugins/secretscan": {
+		"sdk/failure": "what it refuses is a failure",
+		"sdk/hook":    "it is a hook",
+	},
 }

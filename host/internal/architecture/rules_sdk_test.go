@@ -43,10 +43,22 @@ var sdkRules = map[string]map[string]string{
 		"sdk/failure": "what does not fit is a problem of a failure",
 	},
 	"sdk/internal/wire": {},
+	"sdk/hook": {
+		"sdk/describe":       "it says what the hook is",
+		"sdk/failure":        "what a hook refuses is a failure",
+		"sdk/hookpb/v1":      "it serves the contract",
+		"sdk/internal/child": "it runs in a process that a host started",
+		"sdk/internal/typed": "authors' Go types are schemas of configs",
+		"sdk/internal/wire":  "cookie and limits are shared with sdk/launch",
+	},
+	"sdk/hookpb/v1": {
+		"sdk/adapterpb/v1": "a refusal is a failure, as in the contract of adapters",
+	},
 	"sdk/launch": {
 		"sdk/adapterpb/v1":     "it hands out the client of the contract",
 		"sdk/describe":         "it reads what a plugin says of itself",
 		"sdk/failure":          "a process that does not start is a failure",
+		"sdk/hookpb/v1":        "it hands out the client of the hooks' contract",
 		"sdk/internal/codec":   "results travel without copies",
 		"sdk/internal/excerpt": "failures quote what a plugin printed",
 		"sdk/internal/wire":    "cookie, lease and limits are shared with sdk/adapter",
@@ -62,6 +74,10 @@ var sdkRules = map[string]map[string]string{
 	},
 	"sdk/examples/hello": {
 		"sdk/adapter": "the one package an author needs",
+	},
+	"sdk/internal/testhook": {
+		"sdk/failure": "it refuses on demand",
+		"sdk/hook":    "it is a hook that misbehaves on demand",
 	},
 	"sdk/internal/testadapter": {
 		"sdk/adapterpb/v1":  "it breaks the contract on purpose, below sdk/adapter",

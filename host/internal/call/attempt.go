@@ -13,6 +13,9 @@ import (
 // attempt acquires the server and asks it, at most twice. The second failure is
 // the one reported.
 func (p *Pipeline) attempt(ctx context.Context, w *work) *Failure {
+	if w.answered {
+		return nil
+	}
 	limits := limitsOf(w.server, w.set, w.req.Timeout)
 	begun := time.Now()
 	w.attempts = 1

@@ -78,7 +78,7 @@ func (p *Pipeline) checkConsent(_ context.Context, w *work) *Failure {
 // not be made.
 func (p *Pipeline) askConsent(ctx context.Context, w *work) *Failure {
 	word, said := w.set.ConsentFor(w.tool.Name, w.tool.AsksConsent)
-	if word == config.ConsentAllow {
+	if word == config.ConsentAllow || w.answered {
 		return nil
 	}
 	w.consented = true

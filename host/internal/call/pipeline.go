@@ -56,6 +56,9 @@ type Pipeline struct {
 	// Results keeps what is over budget. Nil keeps nothing.
 	Results Keeper
 
+	// Hooks are asked about each call and each result. Nil: nobody is.
+	Hooks Hooks
+
 	// Consents remembers who agreed to what. Nil remembers nothing.
 	Consents Consents
 	// Consent asks a person where the request does not say how. Nil: nobody.
@@ -78,9 +81,12 @@ var steps = [...]func(*Pipeline, context.Context, *work) *Failure{
 	(*Pipeline).resolve,
 	(*Pipeline).checkExposure,
 	(*Pipeline).checkConsent,
+	(*Pipeline).checkForm,
+	(*Pipeline).askHooks,
 	(*Pipeline).checkArguments,
 	(*Pipeline).askConsent,
 	(*Pipeline).attempt,
+	(*Pipeline).showHooks,
 	(*Pipeline).checkResult,
 	(*Pipeline).fitBudget,
 }
@@ -97,6 +103,7 @@ type work struct {
 	rounds   int // questions of the tool in place of a result
 	notices  []string
 
+	answered   bool // by a hook: nothing is sent
 	consented  bool // a person agreed to it, or had to be asked
 	unanswered bool // an earlier attempt may have had an effect
 }

@@ -16,9 +16,8 @@ import (
 // line may be, and within what one message to the adapter holds.
 const maxArguments = 64 << 20
 
-// checkArguments refuses what the tool's input schema refuses, before the
-// adapter is reached. The adapter gets the arguments as they were written.
-func (p *Pipeline) checkArguments(_ context.Context, w *work) *Failure {
+// checkForm refuses what is no JSON object, before anybody is shown it.
+func (p *Pipeline) checkForm(_ context.Context, w *work) *Failure {
 	if len(w.req.Arguments) > maxArguments {
 		return refused(failure.InvalidArguments, "the arguments are %d bytes long, and the limit is 64 MiB", len(w.req.Arguments))
 	}
@@ -33,8 +32,15 @@ func (p *Pipeline) checkArguments(_ context.Context, w *work) *Failure {
 	if f := notObject("_meta", w.req.Meta); f != nil {
 		return f
 	}
-	if f := notObject("inputResponses", w.req.InputResponses); f != nil {
-		return f
+	return notObject("inputResponses", w.req.InputResponses)
+}
+
+// checkArguments refuses what the tool's input schema refuses, before the
+// adapter is reached. The adapter gets the arguments as they were written, by the
+// caller or by a hook.
+func (p *Pipeline) checkArguments(_ context.Context, w *work) *Failure {
+	if w.answered {
+		return nil
 	}
 	problems := w.tool.Input().Validate(w.req.Arguments)
 	problems = append(problems, doubled(w.req.Arguments)...)

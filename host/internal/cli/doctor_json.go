@@ -20,6 +20,13 @@ func diagnosisJSON(d *host.Diagnosis) []byte {
 	h.String("cacheDir", d.Host.CacheDir)
 	h.OptionalString("socketDir", d.Host.SocketDir)
 	h.Strings("pluginDirs", d.Host.PluginDirs)
+	h.Raw("hooks", array(d.Host.Hooks, func(o *rawjson.Object, s *host.HookStatus) {
+		o.String("name", s.Name)
+		o.String("plugin", s.Plugin)
+		o.String("onError", s.OnError)
+		o.Strings("points", s.Points)
+		o.Bool("ok", s.Err == nil)
+	}))
 	h.Raw("findings", findingsJSON(d.Host.Findings))
 	o.Raw("host", h.Bytes())
 	o.Raw("servers", array(d.Servers, serverDiagnosisJSON))

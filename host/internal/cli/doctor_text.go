@@ -67,6 +67,11 @@ func (r *report) host(h *host.HostDiagnosis, all bool) {
 	}
 	r.head(mark(fine, h.Findings), "collet", h.Version+", "+strings.Join(h.ConfigFiles, ", "))
 	r.findings(h.Findings)
+	for _, s := range h.Hooks {
+		if s.Err == nil {
+			r.detail("hook", fmt.Sprintf("%s: %s, asked at %s", s.Name, s.Plugin, strings.Join(s.Points, ", ")))
+		}
+	}
 	if !all {
 		return
 	}

@@ -25,7 +25,7 @@ const hidden = "(hidden)"
 //
 // Everything else is no place for a secret and stays.
 func (s Setting) Conceal() Setting {
-	if s.path[0] != "servers" {
+	if s.path[0] == "host" {
 		return s
 	}
 	before := s.Value

@@ -25,6 +25,8 @@ type Config struct {
 	Host Host
 	// Servers are the usable entries in file order, disabled ones included.
 	Servers []*Server
+	// Hooks are the usable [hooks] entries in file order, disabled ones included.
+	Hooks []*Hook
 	// Problems are all faults, by file and line.
 	Problems []Problem
 }
@@ -91,6 +93,7 @@ type Server struct {
 	OnChange        string  // "warn" (default) or "block"
 	Consent         Consent //
 
+	parent string         // the table that it is in, "servers" when empty
 	at     *node          // positions of the entry's keys; nil in an entry made by hand
 	values map[string]any // the entry as the TOML library reads it
 	over   *table         // the entry of a project that overrides parts of this one, or nil

@@ -150,7 +150,7 @@ func TestHostFaults(t *testing.T) {
 func TestTopLevelFaults(t *testing.T) {
 	for _, c := range []struct{ text, want, usable string }{
 		{"[server.a]\ncommand='x'", `m:1: server: unknown key; did you mean servers?`, ""},
-		{"debug=true\n[servers.a]\ncommand='x'", `m:1: debug: unknown key; known here: host, servers`, "a"},
+		{"debug=true\n[servers.a]\ncommand='x'", `m:1: debug: unknown key; known here: host, servers, hooks`, "a"},
 		{"host='x'\n[servers.a]\ncommand='x'", `m:1: host: must be a table, not a string; write [host] above its keys`, "a"},
 		{"[[servers]]\nname='x'", `m:1: servers: must be a table, not an array of tables; write [servers] above its keys`, ""},
 		{"servers.a='x'\nservers.b.command='x'", `m:1: servers.a: must be a table, not a string; write [servers.a] above its keys`, "b"},

@@ -116,10 +116,11 @@ func hideValue(message string) string {
 
 // document reads the top level of a file.
 func (l *loader) document(top *table) {
-	top.only("host", "servers")
+	top.only("host", "servers", hooks)
 	if t := top.table("host"); t != nil {
 		l.host(t)
 	}
+	l.hooks(top)
 	servers := top.table("servers")
 	if servers == nil {
 		return

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -164,7 +165,7 @@ func (x *resolution) place(f field) string {
 
 // locate is a field's dotted path from the top, and its line.
 func (s *Server) locate(f field) (path string, line int) {
-	path, at, line := joinKey("servers", s.Name), s.at, s.Line
+	path, at, line := joinKey(cmp.Or(s.parent, "servers"), s.Name), s.at, s.Line
 	for _, step := range f {
 		switch step := step.(type) {
 		case string:

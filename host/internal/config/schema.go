@@ -31,9 +31,15 @@ func Schema() []byte {
 				"description": "sources of tools, by name",
 				"propertyNames": {"pattern": %s, "maxLength": %d, "not": {"pattern": "__"}},
 				"additionalProperties": %s
+			},
+			"hooks": {
+				"type": "object",
+				"description": "plugins that stand between the host and the servers, in the order they are asked; not in a project's file",
+				"propertyNames": {"pattern": %s},
+				"additionalProperties": {"type":"object","required":["plugin"],"additionalProperties":false,"properties":%s}
 			}
 		}
-	}`, properties(hostKeys), quoteJSON(serverName), name.MaxServer, entrySchema())
+	}`, properties(hostKeys), quoteJSON(serverName), name.MaxServer, entrySchema(), quoteJSON(pluginPattern.String()), properties(hookKeys))
 	if err := json.Indent(&b, []byte(text), "", "  "); err != nil {
 		panic(err) // the text is made of constants, and tests read it
 	}

@@ -21,7 +21,7 @@ type Setting struct {
 	path []string
 }
 
-// Server is the name of the server the setting is of, "" for [host].
+// Server is the name of the server the setting is of, "" for [host] and hooks.
 func (s Setting) Server() string {
 	if s.path[0] == "servers" {
 		return s.path[1]
@@ -29,10 +29,18 @@ func (s Setting) Server() string {
 	return ""
 }
 
-// Name is Key below [host] or the server's table.
+// Hook is the name of the hook the setting is of, else "".
+func (s Setting) Hook() string {
+	if s.path[0] == hooks {
+		return s.path[1]
+	}
+	return ""
+}
+
+// Name is Key below [host] or the table of the server or hook.
 func (s Setting) Name() string {
 	rest := s.path[1:]
-	if s.path[0] == "servers" {
+	if s.path[0] != "host" {
 		rest = s.path[2:]
 	}
 	key := ""
@@ -43,7 +51,7 @@ func (s Setting) Name() string {
 }
 
 // Settings are all values that count, defaults included: those of [host], then
-// those of each server. Secrets are among them, see Conceal.
+// those of each hook and server. Secrets are among them, see Conceal.
 func (c *Config) Settings() []Setting {
 	var out settings
 	for _, k := range hostKeys {
@@ -54,6 +62,16 @@ func (c *Config) Settings() []Setting {
 			inTable(&out, c.Host.said, telemetry, telemetryKeys)
 		default:
 			out.host(c.Host.said, k.unsaid, k.name)
+		}
+	}
+	for _, h := range c.Hooks {
+		for _, k := range hookKeys {
+			if value, isSaid := h.values[k.name]; isSaid {
+				at := h.at.key(k.name)
+				out.add([]string{hooks, h.Name, k.name}, value, at, Place{h.File, at.at().line, h.Layer})
+			} else if k.unsaid != "" {
+				out.add([]string{hooks, h.Name, k.name}, json.RawMessage(k.unsaid), nil, Place{})
+			}
 		}
 	}
 	for _, s := range c.Servers {

@@ -123,8 +123,28 @@ func (r *run) list(ctx context.Context) ([]*catalog.Tool, *Failure) {
 			}))
 		}
 		if token = resp.GetNextPageToken(); token == "" {
-			return tools, nil
+			return r.edited(ctx, tools)
 		}
 	}
 	return nil, notSent(failure.InvalidResult, "the adapter's list of tools has more than %d pages", maxPages)
+}
+
+// ToolsEditor changes or hides definitions of tools.
+type ToolsEditor interface {
+	// EditTools returns a server's tools as they are to be. The error is a *Failure:
+	// without an answer nobody may see them.
+	EditTools(ctx context.Context, server string, tools []*catalog.Tool) ([]*catalog.Tool, error)
+	// Edition tells editors apart that would answer otherwise; "" edits nothing.
+	Edition() string
+}
+
+func (r *run) edited(ctx context.Context, tools []*catalog.Tool) ([]*catalog.Tool, *Failure) {
+	if r.server.env.Tools == nil {
+		return tools, nil
+	}
+	edited, err := r.server.env.Tools.EditTools(ctx, r.server.name, tools)
+	if err != nil {
+		return nil, AsFailure(err)
+	}
+	return edited, nil
 }

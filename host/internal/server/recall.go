@@ -46,6 +46,9 @@ func (s *Server) keyOf(set *config.Server, plugin string, desc *describe.Descrip
 	if desc != nil && len(desc.Environment) > 0 {
 		plugin += " " + digest(s.variables(desc.Environment))
 	}
+	if s.env.Tools != nil {
+		plugin += s.env.Tools.Edition()
+	}
 	return &snapshot.Key{
 		Server: s.name, Place: strconv.FormatBool(asks) + " " + home(set),
 		Entry: s.reached(set), Plugin: plugin,

@@ -48,6 +48,8 @@ type Surroundings struct {
 	Asks func() bool
 	// Snapshots keeps what servers offer between runs. Nil: nothing is kept.
 	Snapshots *snapshot.Store
+	// Tools edits each list of tools. Nil: they are as the servers define them.
+	Tools ToolsEditor
 	// Schemas compiles the schemas of plugins' settings. Default: one of the server's own.
 	Schemas *schema.Cache
 	// Turn waits until no other server of the host is starting against url, and

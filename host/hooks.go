@@ -1,0 +1,70 @@
+package host
+
+import (
+	"context"
+
+	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/hook"
+	"github.com/collet-dev/collet/host/internal/plugins"
+	"github.com/collet-dev/collet/host/internal/server"
+)
+
+// hooks are the hooks of the configuration as it is now.
+type hooks struct{ *hook.Chain }
+
+func (h *Host) newHooks(describer *plugins.Describer) hooks {
+	return hooks{hook.New(hook.Surroundings{
+		Find: h.plugins.Find, Describe: describer.Describe, Resolver: h.values, Environ: h.opt.Environ, Log: h.opt.Log, Version: h.opt.Version,
+	})}
+}
+
+// settle takes over a configuration's hooks and has them edit its table of servers,
+// which is as it is from then on.
+func (k hooks) settle(ctx context.Context, c *config.Config) *config.Config {
+	k.Apply(c.Hooks)
+	return k.EditServers(ctx, c)
+}
+
+// EditTools implements server.ToolsEditor.
+func (k hooks) EditTools(ctx context.Context, name string, tools []*catalog.Tool) ([]*catalog.Tool, error) {
+	if k.Edition() == "" {
+		return tools, nil
+	}
+	defined := make([]hook.Definition, 0, len(tools))
+	byName := make(map[string]*catalog.Tool, len(tools))
+	for _, t := range tools {
+		defined = append(defined, hook.Definition{Name: t.Name, JSON: t.Definition})
+		byName[t.Name] = t
+	}
+	edited, fail := k.Chain.EditTools(ctx, name, defined)
+	if fail != nil {
+		return nil, &server.Failure{Failure: *fail}
+	}
+	tools = make([]*catalog.Tool, 0, len(edited))
+	for _, d := range edited {
+		offer := byName[d.Name].Offer()
+		offer.Definition = d.JSON
+		tools = append(tools, catalog.New(name, offer))
+	}
+	return tools, nil
+}
+
+// HookStatus is how a hook is.
+type HookStatus struct {
+	Name, Plugin string
+	OnError      string   // "open" or "closed"
+	Points       []string // at which it is asked: servers, tools, before, after; nil when that is not known
+	Pid          int      // of its process; 0 when it does not run
+	Err          error    // why it does not work
+}
+
+// Hooks says how the enabled hooks are, in file order. One that does not run is
+// started for that.
+func (h *Host) Hooks(ctx context.Context) []HookStatus {
+	var all []HookStatus
+	for _, s := range h.hooks.Check(ctx) {
+		all = append(all, HookStatus(s))
+	}
+	return all
+}
