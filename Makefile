@@ -76,7 +76,7 @@ unit: build servers $(CACHE)/conformance/installed
 
 ## conformance: the official conformance suite, with what it says of each check: our client, and a server behind collet
 conformance: $(CACHE)/conformance/installed $(CACHE)/gosdk/installed
-	COLLET_CONFORMANCE_DIR=$(CACHE)/conformance go test -count=1 -v ./sdk/internal/conformanceclient
+	COLLET_CONFORMANCE_DIR=$(CACHE)/conformance go test -count=1 -v ./host/internal/credential/conformanceclient
 	COLLET_CONFORMANCE_DIR=$(CACHE)/conformance COLLET_GOSDK_DIR=$(CACHE)/gosdk go test -count=1 -v -run TestFrontConformance ./host
 
 ## proto: generate sdk/adapterpb from proto/

@@ -72,6 +72,11 @@ var hostRules = map[string]map[string]string{
 		"sdk/failure":                        "every error it returns is one",
 	},
 	"host/internal/credential/challenge": {},
+	"host/internal/credential/conformanceclient": {
+		"host/internal/credential": "it is what the scenarios of authorization test",
+		"sdk/failure":              "it refuses what it cannot answer",
+		"sdk/mcp":                  "it is what the others test",
+	},
 	"host/internal/credential/discovery": {
 		"host/internal/credential/fetch": "documents of strangers are fetched within bounds",
 	},

@@ -86,8 +86,4 @@ var sdkRules = map[string]map[string]string{
 		"sdk/internal/wire": "it has to get the cookie right first",
 	},
 	"sdk/internal/faultserver": {},
-	"sdk/internal/conformanceclient": {
-		"sdk/failure": "it refuses what it cannot answer",
-		"sdk/mcp":     "it is what the conformance suite tests",
-	},
 }

@@ -39,9 +39,12 @@ type Server struct {
 	Need           []string // scopes that the resource asks for
 	ExpiresIn      string   // as JSON; "" is the lifetime in seconds, "-" is none
 	Lifetime       time.Duration
-	Static         bool                                  // refresh tokens stay as they are
-	Clients        map[string]string                     // registered by hand: id to secret
-	Mutate         func(path string, doc map[string]any) // metadata, before it is sent
+	Static         bool // refresh tokens stay as they are
+	// Grace: a refresh token that was used is answered with the tokens of then, until
+	// those were used; many servers do so for a while, since answers get lost.
+	Grace   bool
+	Clients map[string]string                     // registered by hand: id to secret
+	Mutate  func(path string, doc map[string]any) // metadata, before it is sent
 	// Fault may answer a request to the token endpoint instead, n counting them from
 	// 1, and says whether it did. It runs before the server has decided anything.
 	Fault func(n int, w http.ResponseWriter, r *http.Request) bool
@@ -86,6 +89,7 @@ type family struct {
 	old                []string // those that are not any more
 	access             map[string]time.Time
 	revoked            bool
+	last               any // the answer with refresh
 }
 
 // Start runs a server until the test ends.

@@ -100,6 +100,8 @@ func (s *Server) refresh(r *http.Request, id string) (int, any) {
 				g.old = append(g.old, used)
 			}
 			return s.issue(g, true)
+		case s.Grace && !g.revoked && len(g.old) > 0 && g.old[len(g.old)-1] == used:
+			return http.StatusOK, g.last
 		case slices.Contains(g.old, used):
 			s.counts.Reuses++
 			if !g.revoked {
@@ -131,6 +133,7 @@ func (s *Server) issue(g *family, refreshable bool) (int, any) {
 	if len(g.scopes) > 0 {
 		doc["scope"] = strings.Join(g.scopes, " ")
 	}
+	g.last = doc
 	return http.StatusOK, doc
 }
 

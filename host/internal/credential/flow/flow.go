@@ -43,22 +43,20 @@ func Begin(s discovery.Server, clientID, redirectURI string, scopes []string, re
 	case !s.PKCE:
 		return nil, fmt.Errorf("the authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported), without which a code could be stolen; MCP clients have to refuse it", fetch.Show(s.Issuer))
 	}
-	if _, err := fetch.Endpoint(s.AuthorizationEndpoint); err != nil {
+	endpoint, err := fetch.Endpoint(s.AuthorizationEndpoint)
+	if err != nil {
 		return nil, fmt.Errorf("the authorization_endpoint %w", err)
 	}
+	// Escaped anew: nothing is in it but what a URL may have.
+	endpoint.Fragment, endpoint.RawFragment, endpoint.RawQuery = "", "", endpoint.Query().Encode()
 	f := &Flow{RedirectURI: redirectURI, Verifier: oauth2.GenerateVerifier(), state: rand.Text(), issuer: s.Issuer, named: s.ResponseIssuer}
-	c := oauth2.Config{ClientID: clientID, RedirectURL: redirectURI, Scopes: scopes, Endpoint: oauth2.Endpoint{AuthURL: s.AuthorizationEndpoint}}
+	c := oauth2.Config{ClientID: clientID, RedirectURL: redirectURI, Scopes: scopes, Endpoint: oauth2.Endpoint{AuthURL: endpoint.String()}}
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(f.Verifier), oauth2.SetAuthURLParam("resource", resource)}
 	if slices.Contains(scopes, "offline_access") {
 		// OpenID Connect Core section 11: without consent there may be no refresh token.
 		options = append(options, oauth2.SetAuthURLParam("prompt", "consent"))
 	}
-	at, err := fetch.Endpoint(c.AuthCodeURL(f.state, options...))
-	if err != nil {
-		return nil, fmt.Errorf("the authorization_endpoint %w", err)
-	}
-	at.Fragment, at.RawFragment = "", ""
-	f.URL = at.String() // escaped anew: nothing in it but what a URL may have
+	f.URL = c.AuthCodeURL(f.state, options...)
 	return f, nil
 }
 

@@ -102,14 +102,14 @@ func printable(s string) bool {
 // scopes reads a scope: a string with spaces, or a list as some write it.
 func scopes(raw json.RawMessage) []string {
 	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		return strings.Fields(one)
-	}
 	var many []string
-	if json.Unmarshal(raw, &many) == nil {
-		return strings.Fields(strings.Join(many, " "))
+	if json.Unmarshal(raw, &one) != nil && json.Unmarshal(raw, &many) == nil {
+		one = strings.Join(many, " ")
 	}
-	return nil
+	if f := strings.Fields(one); len(f) > 0 {
+		return f
+	}
+	return nil // also for an empty one: a token without any would be of no use
 }
 
 // seconds reads a number of seconds, also one in a string. What is neither is as if

@@ -1,6 +1,6 @@
 // Conformanceclient is what the official MCP conformance suite puts through its
-// client scenarios: the smallest program on top of package mcp that does what
-// each of them expects a client to do.
+// client scenarios: the smallest program on top of sdk/mcp and the host's
+// credentials that does what each of them expects a client to do.
 //
 //	conformanceclient URL
 //
@@ -47,13 +47,20 @@ func main() {
 // run connects and plays the client's part of a scenario.
 func run(ctx context.Context, url, scenario string, given []byte) error {
 	play, known := plays[scenario]
+	at := mcp.Endpoint{URL: url}
 	if strings.HasPrefix(scenario, "auth/") {
 		play, known = callTestTool, true
+		keys, err := newKeys(url, scenario, given)
+		if err != nil {
+			return err
+		}
+		defer keys.close()
+		at.Authorize, at.Reauthorize = keys.authorize, keys.reauthorize
 	}
 	if !known {
 		return fmt.Errorf("this client has no part in the scenario; add one to plays")
 	}
-	client, err := mcp.Dial(ctx, mcp.Endpoint{URL: url}, mcp.Options{
+	client, err := mcp.Dial(ctx, at, mcp.Options{
 		ClientInfo:   mcp.ClientInfo{Name: "collet-conformance", Version: "1.0.0"},
 		ProbeTimeout: probeTimeout,
 		Capabilities: json.RawMessage(`{"elicitation":{}}`),

@@ -1,0 +1,3 @@
+package store
+
+func umask(int) int { return 0 }
