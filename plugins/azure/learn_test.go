@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -135,20 +134,6 @@ func TestNobodyThere(t *testing.T) {
 	}
 	got, err := p.call(t, "documentation", `{"query":"q"}`)
 	if s := got.Get("structuredContent"); err != nil || s.Get("available").Bool() || !strings.Contains(s.Get("reason").Str, "cannot be asked") {
-		t.Errorf("got %s, %v", got.Raw, err)
-	}
-}
-
-func TestLive(t *testing.T) {
-	if os.Getenv("COLLET_LIVE_TESTS") != "1" {
-		t.Skip("asks the real Microsoft Learn only with COLLET_LIVE_TESTS=1")
-	}
-	p := start(t)
-	if err := p.configure(t, config{}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := p.call(t, "documentation", `{"query":"rotate keys of a storage account","language":"azurecli"}`)
-	if s := got.Get("structuredContent"); err != nil || len(s.Get("results").Array()) == 0 {
 		t.Errorf("got %s, %v", got.Raw, err)
 	}
 }

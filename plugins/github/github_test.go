@@ -14,6 +14,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/plugins/github/internal/fakegithub"
+	"github.com/collet-dev/collet/plugins/github/internal/token"
+	"github.com/collet-dev/collet/sdk/adapter"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -240,5 +242,25 @@ func TestUnknownToolOfConfig(t *testing.T) {
 	_, err := p.tools(t)
 	if f := wantFailure(t, err, failure.InvalidArguments, failure.Answered); !strings.Contains(f.Message, "get_issue") {
 		t.Errorf("%q does not name the tool", f.Message)
+	}
+}
+
+// What strangers wrote is labelled, whichever tool reads it; what GitHub itself says of
+// a write is not, and no definition has icons.
+func TestLabels(t *testing.T) {
+	sh := shape(config{Toolsets: []string{"all"}}, &token.Source{})
+	answer := json.RawMessage(`{"content":[{"type":"text","text":"{\"id\":\"1\",\"url\":\"https://github.com/o/r\"}"}]}`)
+	for name, want := range map[string]bool{
+		"get_file_contents": true, "search_code": true, "list_issues": true, "issue_read": true, "pull_request_read": true, "get_commit": true,
+		"create_repository": false, "issue_write": false,
+	} {
+		res, err := sh.Judge(&adapter.Call{Tool: name}, &adapter.Result{JSON: answer})
+		if err != nil || gjson.GetBytes(res.JSON, `_meta.collet\.dev/untrusted`).Bool() != want {
+			t.Errorf("%s: %v, %v; labelled should be %t", name, res, err, want)
+		}
+		tool, ok := sh.Edit(adapter.Tool{Name: name, Definition: json.RawMessage(`{"name":"` + name + `","icons":[{"src":"data:"}],"_meta":{"ui":1}}`)})
+		if d := gjson.ParseBytes(tool.Definition); !ok || d.Get("icons").Exists() || d.Get("_meta").Exists() {
+			t.Errorf("%s: %s", name, tool.Definition)
+		}
 	}
 }

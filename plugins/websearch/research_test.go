@@ -15,7 +15,11 @@ import (
 func TestResearchCompany(t *testing.T) {
 	f := fakesearch.Start(t, "serper")
 	p := serve(t, `{"serper":{"url":"`+f.URL+`","key":"`+fakesearch.Key+`"}}`)
-	got := mustCall(t, p, "research_company", `{"company":"Acme","industry":"machine tools"}`).Get("structuredContent")
+	r := mustCall(t, p, "research_company", `{"company":"Acme","industry":"machine tools"}`)
+	if !r.Get(`_meta.collet\.dev/untrusted`).Bool() {
+		t.Errorf("not labelled as written by strangers: %s", r.Get("_meta").Raw)
+	}
+	got := r.Get("structuredContent")
 	for member, want := range map[string]string{
 		"available": "true", "sources_used": `["serper"]`, "missing": "[]", "company": `"Acme"`,
 		"web_search_results.#": "1", "company_news.#": "1", "competitor_info.#": "1", "industry_trends.#": "1", "company_news.0.kind": `"news"`,

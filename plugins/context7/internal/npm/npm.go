@@ -102,8 +102,11 @@ func edit(t adapter.Tool) (adapter.Tool, bool) {
 // judge tells answers from failures, and gives answers their structuredContent.
 func judge(call *adapter.Call, res *adapter.Result) (*adapter.Result, error) {
 	text := mcpadapter.Text(res.JSON)
-	if res.IsError || call.Tool != resolve && call.Tool != query {
+	switch {
+	case res.IsError:
 		return res, nil
+	case call.Tool != resolve && call.Tool != query: // of a version yet to come
+		return &adapter.Result{JSON: mcpadapter.Untrusted(res.JSON)}, nil
 	}
 	var answer any
 	err := reported(text)

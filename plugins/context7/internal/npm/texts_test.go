@@ -1,11 +1,15 @@
 package npm
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/collet-dev/collet/plugins/context7/internal/library"
+	"github.com/collet-dev/collet/sdk/adapter"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -100,5 +104,23 @@ func TestCommand(t *testing.T) {
 	}
 	if cmd := command(Options{Command: []string{"node", "x.js"}}, nil); cmd.Path != "node" || len(cmd.Args) != 1 {
 		t.Errorf("its own command: %v", cmd)
+	}
+}
+
+// What the server lists and says goes on without icons, with promises, and labelled as
+// written by strangers.
+func TestEditAndJudge(t *testing.T) {
+	for _, name := range []string{resolve, query} {
+		tool, ok := edit(adapter.Tool{Name: name, Definition: json.RawMessage(`{"name":"` + name + `","icons":[{"src":"data:"}],"inputSchema":{"type":"object"}}`)})
+		if !ok || gjson.GetBytes(tool.Definition, "icons").Exists() || !*tool.ReadOnly || !*tool.Idempotent || len(tool.OutputSchema) == 0 {
+			t.Errorf("%s: %s", name, tool.Definition)
+		}
+	}
+	for name, text := range map[string]string{resolve: heading + "\n\n- Title: A\n- Context7-compatible library ID: /a/b", query: "Use it so.", "other": "x"} {
+		raw, _ := json.Marshal(map[string]any{"content": []map[string]string{{"type": "text", "text": text}}})
+		res, err := judge(&adapter.Call{Tool: name, Args: json.RawMessage(`{"libraryId":"/a/b"}`)}, &adapter.Result{JSON: raw})
+		if err != nil || !gjson.GetBytes(res.JSON, `_meta.collet\.dev/untrusted`).Bool() {
+			t.Errorf("%s: %v, %v", name, res, err)
+		}
 	}
 }
