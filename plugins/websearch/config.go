@@ -47,7 +47,9 @@ type service struct {
 }
 
 type remote struct {
-	URL     string            `json:"url" jsonschema:"the endpoint of the server"`
+	URL     string            `json:"url,omitempty" jsonschema:"the endpoint of the server"`
+	Command []string          `json:"command,omitempty" jsonschema:"in place of url, the program to start, and its arguments"`
+	Env     map[string]string `json:"env,omitempty" jsonschema:"variables of command, besides the usual ones" collet:"secret"`
 	Headers map[string]string `json:"headers,omitempty" jsonschema:"sent with every request to url" collet:"secret"`
 	Tool    string            `json:"tool,omitempty" jsonschema:"the tool to search with; default: the first that has search in its name and takes one query"`
 }
@@ -55,6 +57,10 @@ type remote struct {
 // providerTimeout bounds one request to a provider: the next one should have its
 // turn before the call's 30 s are over.
 const providerTimeout = 10 * time.Second
+
+// startTimeout is what a search server that is a program gets to come up, once, so
+// that the search after it still ends within the call's time.
+const startTimeout = 18 * time.Second
 
 func open(_ context.Context, env *adapter.Env, cfg config) (adapter.Server, error) {
 	providers, err := cfg.chain(mcp.ClientInfo{Name: "collet", Version: env.HostVersion})
@@ -98,6 +104,16 @@ func (c config) chain(me mcp.ClientInfo) ([]provider.Provider, error) {
 	add("exa", c.Exa, "EXA_API_KEY", provider.ExaURL, provider.Exa)
 	add("serper", c.Serper, "SERPER_API_KEY", provider.SerperURL, provider.Serper)
 	over := func(name string, r remote) {
+		if len(r.Command) > 0 {
+			if r.URL != "" || len(r.Headers) > 0 {
+				problem = errors.Join(problem, invalid("/mcp/"+name, "oneOf", "command excludes url and headers: a server is either started or reached"))
+			}
+			all = append(all, provider.MCP(provider.Remote{Name: name, Command: r.program(), Tool: r.Tool, Client: me, Timeout: providerTimeout, Start: startTimeout}))
+			return
+		}
+		if len(r.Env) > 0 {
+			problem = errors.Join(problem, invalid("/mcp/"+name+"/env", "dependentRequired", "env is for command"))
+		}
 		at := mcp.Endpoint{URL: r.URL, Header: http.Header{}}
 		for header, value := range r.Headers {
 			at.Header.Set(header, value)
@@ -123,6 +139,22 @@ func (c config) chain(me mcp.ClientInfo) ([]provider.Provider, error) {
 		return nil, problem
 	}
 	return c.ordered(all)
+}
+
+// program is the server to start. It sees what this process sees, less what is between
+// collet and its plugins and the keys of other services.
+func (r remote) program() *mcp.Command {
+	cmd := &mcp.Command{Path: r.Command[0], Args: r.Command[1:], Env: []string{}}
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, "COLLET_") && !strings.HasPrefix(name, "PLUGIN_") && !slices.Contains(variables, name) {
+			cmd.Env = append(cmd.Env, entry)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		cmd.Env = append(cmd.Env, name+"="+r.Env[name])
+	}
+	return cmd
 }
 
 // ordered applies providers.

@@ -10,11 +10,14 @@ import (
 	"github.com/collet-dev/collet/sdk/adapter"
 )
 
+// variables are where keys and addresses of services are looked for.
+var variables = []string{"BRAVE_API_KEY", "TAVILY_API_KEY", "EXA_API_KEY", "SERPER_API_KEY", "SEARXNG_URL"}
+
 func main() {
 	adapter.Main(adapter.Info{
 		Name: "websearch", Version: "0.1.0", License: "Apache-2.0",
 		Summary:        "Web search over several services, pages as Markdown, company research.",
-		Environment:    []string{"BRAVE_API_KEY", "TAVILY_API_KEY", "EXA_API_KEY", "SERPER_API_KEY", "SEARXNG_URL"},
+		Environment:    variables,
 		DefaultTimeout: 30 * time.Second,
 	}, open)
 }

@@ -23,7 +23,13 @@ import (
 // pluginPath is this plugin, built once.
 var pluginPath string
 
-func TestMain(m *testing.M) { adaptertest.Main(m, &pluginPath) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asSearch) != "" {
+		serveStdio()
+		return
+	}
+	adaptertest.Main(m, &pluginPath)
+}
 
 // start starts the plugin with an environment of these variables alone.
 func start(t *testing.T, env ...string) *adaptertest.Plugin {

@@ -19,18 +19,26 @@ const (
 	ExaMCPURL   = "https://mcp.exa.ai/mcp"
 )
 
-// closeTimeout bounds the goodbye to an MCP server.
-const closeTimeout = time.Second
+const (
+	// closeTimeout bounds the goodbye to an MCP server.
+	closeTimeout = time.Second
+	// stopGrace is what a program gets of that to leave by itself, and again after it
+	// was asked to.
+	stopGrace = 300 * time.Millisecond
+)
 
 // Remote says which MCP server searches, and with which of its tools.
 type Remote struct {
 	Name string // without mcp:
 	At   mcp.Endpoint
+	// Command is the program to start in place of At; nil reaches At.
+	Command *mcp.Command
 	// Tool is the name of the tool; "" is the one that searches, as far as names tell.
 	Tool   string
 	Client mcp.ClientInfo
-	// Timeout bounds a search, connecting included.
-	Timeout time.Duration
+	// Timeout bounds a search, connecting included; Start is what a program gets
+	// before that to come up.
+	Timeout, Start time.Duration
 }
 
 // MCP is a search server over MCP, whichever: what its tool takes is read from its
@@ -78,7 +86,11 @@ func (s *Server) Close() error {
 
 // Search implements Provider.
 func (s *Server) Search(ctx context.Context, q Query) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.remote.Timeout)
+	limit := s.remote.Timeout
+	if s.remote.Command != nil && !s.up() {
+		limit += s.remote.Start
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	client, tool, err := s.connected(ctx)
 	if err != nil {
@@ -137,7 +149,7 @@ func (s *Server) connected(ctx context.Context) (*mcp.Client, searchTool, error)
 			return s.client, s.tool, nil
 		}
 	}
-	c, err := mcp.Dial(ctx, s.remote.At, mcp.Options{ClientInfo: s.remote.Client})
+	c, err := s.connect(ctx)
 	if err != nil {
 		return nil, searchTool{}, err
 	}
@@ -154,6 +166,33 @@ func (s *Server) connected(ctx context.Context) (*mcp.Client, searchTool, error)
 	}
 	s.client, s.tool = c, tool
 	return c, tool, nil
+}
+
+func (s *Server) connect(ctx context.Context) (*mcp.Client, error) {
+	opt := mcp.Options{ClientInfo: s.remote.Client, StopGrace: stopGrace}
+	if s.remote.Command != nil {
+		return mcp.Start(ctx, *s.remote.Command, opt)
+	}
+	return mcp.Dial(ctx, s.remote.At, opt)
+}
+
+// up says whether there is a connection; one that is being made is none.
+func (s *Server) up() bool {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	default:
+		return false
+	}
+	if s.client == nil {
+		return false
+	}
+	select {
+	case <-s.client.Done():
+		return false
+	default:
+		return true
+	}
 }
 
 // The arguments for the query, and for how many results, that tools are known to
