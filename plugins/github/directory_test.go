@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -146,5 +148,31 @@ func TestPushDirectoryRoot(t *testing.T) {
 	}
 	if _, _, err := p.call(t, "push_directory", demo); err != nil || gh.Files("octo/demo", "main")["a.txt"] != "a" {
 		t.Errorf("from the working directory: %v", err)
+	}
+}
+
+// What is executable on disk is a plain file at GitHub, and that is said.
+func TestExecutableIsLost(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files are not executable by their mode here")
+	}
+	dir := t.TempDir()
+	gh := fake(t)
+	p := serve(t, config{URL: gh.URL, Root: dir})
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("a"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := p.call(t, "push_directory", demo); err != nil || gjson.Get(got, "structuredContent.warnings").Exists() {
+		t.Errorf("nothing executable: %s, %v", got, err)
+	}
+	for i := range 12 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("run%02d.sh", i)), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, _, err := p.call(t, "push_directory", demo)
+	if w := gjson.Get(got, "structuredContent.warnings"); err != nil || len(w.Array()) != 1 || !strings.Contains(w.Get("0").Str, "run00.sh, run01.sh") ||
+		!strings.Contains(w.Get("0").Str, "run09.sh and 2 more;") || strings.Contains(w.Get("0").Str, "a.txt") {
+		t.Errorf("%s, %v", got, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/collet-dev/collet/plugins/github/internal/tree"
@@ -27,6 +28,8 @@ const (
 	Settle = 3 * time.Second
 	// maxShown bounds the skipped files that a report names.
 	maxShown = 200
+	// maxNamed bounds the files that a warning names.
+	maxNamed = 10
 )
 
 // Commit is a commit of a branch.
@@ -58,6 +61,8 @@ type Report struct {
 	Skipped []tree.Skipped `json:"skipped" jsonschema:"files that were not pushed, and why; what .gitignore leaves out is not among them"`
 	More    int            `json:"skipped_more,omitempty" jsonschema:"how many more were skipped"`
 	Ignored int            `json:"ignored" jsonschema:"files and directories that .gitignore leaves out"`
+	// Warnings are about what is in the repository, but not quite as it is on disk.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Job is one directory to push.
@@ -124,7 +129,21 @@ func (j *Job) Run(ctx context.Context) (Report, error) {
 	if done.err != nil {
 		return rep, partial(rep, total.files, done.err)
 	}
+	if lost := j.From.Executable(); len(lost) > 0 {
+		rep.Warnings = append(rep.Warnings, executable(lost))
+	}
 	return rep, nil
+}
+
+// executable says which files are not executable any more: a push makes every file a
+// plain one.
+func executable(lost []string) string {
+	named, more := lost[:min(len(lost), maxNamed)], ""
+	if n := len(lost) - len(named); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("not executable in the repository, since GitHub's push_files has no room for that: %s%s; git update-index --chmod=+x in a clone sets it",
+		strings.Join(named, ", "), more)
 }
 
 // tally is what batches came to.

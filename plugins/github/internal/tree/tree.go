@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -42,8 +44,9 @@ type Tree struct {
 	// Ignored counts what .gitignore files leave out, a directory as one.
 	Ignored int
 
-	root *os.Root
-	dir  string
+	root       *os.Root
+	dir        string
+	executable map[string]bool // of those that were read
 }
 
 // Open lists dir, a path below root. Close ends it.
@@ -56,7 +59,7 @@ func Open(ctx context.Context, root, dir string) (*Tree, error) {
 	if err != nil {
 		return nil, refuse("open the directory that may be read: %w", err)
 	}
-	t := &Tree{root: r, dir: dir}
+	t := &Tree{root: r, dir: dir, executable: map[string]bool{}}
 	if err := t.list(ctx); err != nil {
 		_ = r.Close()
 		return nil, err
@@ -174,10 +177,17 @@ func (t *Tree) Read(file string) (string, bool) {
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
 		t.skip(name, "binary: only text can be pushed")
 	default:
+		if info.Mode()&0o111 != 0 {
+			t.executable[file] = true
+		}
 		return string(data), true
 	}
 	return "", false
 }
+
+// Executable returns those of the files that were read that somebody may execute,
+// sorted.
+func (t *Tree) Executable() []string { return slices.Sorted(maps.Keys(t.executable)) }
 
 func (t *Tree) skip(name, why string) {
 	t.Skipped = append(t.Skipped, Skipped{strings.ToValidUTF8(t.below(name), "\uFFFD"), why})
