@@ -63,7 +63,7 @@ func failed(ctx context.Context, s Settings, doing string, err error) *failure.F
 // transient says whether an error of a token request may be gone the next time.
 func transient(err error) bool {
 	if r, ok := errors.AsType[*grant.Refused](err); ok {
-		return !r.Final()
+		return !r.Final() && r.Status != http.StatusNotFound && r.Status != http.StatusGone
 	}
 	if _, ok := errors.AsType[*fetch.Inward](err); ok {
 		return false

@@ -18,7 +18,6 @@ import (
 	"github.com/collet-dev/collet/host/internal/credential/grant"
 	"github.com/collet-dev/collet/host/internal/credential/register"
 	"github.com/collet-dev/collet/host/internal/credential/store"
-	"github.com/collet-dev/collet/sdk/failure"
 )
 
 // Redirect is where a browser should be sent back to.
@@ -112,9 +111,9 @@ func (k *Keeper) prepare(ctx context.Context, s Settings, need Need) (*login, er
 		return nil, unusable(err)
 	}
 	l := &login{k: k, s: s, client: client}
-	header := need.Challenge
+	header, status := need.Challenge, http.StatusUnauthorized
 	if header == "" && s.Issuer == "" {
-		header = knock(ctx, client, s.Resource)
+		header, status = knock(ctx, client, s.Resource)
 	}
 	asked := challenge.Parse(header)
 	if l.resource, err = discovery.FindResource(ctx, client, s.Resource, asked.ResourceMetadata); err != nil {
@@ -122,6 +121,9 @@ func (k *Keeper) prepare(ctx context.Context, s Settings, need Need) (*login, er
 	}
 	if l.server, err = discovery.FindServer(ctx, client, l.resource, s.Issuer); err != nil {
 		return nil, err
+	}
+	if l.server.Guessed && status/100 == 2 {
+		return nil, fmt.Errorf("the server asks for no credential (it answered with status %d), and nothing says who would issue one: there is nothing to log in to", status)
 	}
 	l.known = contents.Registration(l.server.Issuer)
 	if l.known != nil {
@@ -153,16 +155,24 @@ func wanted(configured, asked, supported, earlier []string) []string {
 	return union(union(earlier, scopes), asked)
 }
 
-// knock asks a server for nothing in particular and returns the challenge that it
-// refuses with, "" when it does not.
-func knock(ctx context.Context, client *fetch.Client, resource string) string {
+// knockTimeout bounds a request whose answer would only be good to have.
+const knockTimeout = 10 * time.Second
+
+// knock asks a server for nothing in particular, and returns the status of its
+// answer, 0 when there is none, and the challenge that it refuses with.
+func knock(ctx context.Context, client *fetch.Client, resource string) (header string, status int) {
+	ctx, cancel := context.WithTimeout(ctx, knockTimeout)
+	defer cancel()
 	a, err := client.Post(ctx, resource, http.Header{
 		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 	}, `{"jsonrpc":"2.0","id":0,"method":"ping"}`)
-	if err != nil || a.Status != http.StatusUnauthorized {
-		return ""
+	if err != nil {
+		return "", 0
 	}
-	return strings.Join(a.Header.Values("WWW-Authenticate"), ", ")
+	if a.Status == http.StatusUnauthorized { // some send one with what they serve, too
+		header = strings.Join(a.Header.Values("WWW-Authenticate"), ", ")
+	}
+	return header, a.Status
 }
 
 // browse is the authorization code grant (RFC 6749 section 4.1).
@@ -174,7 +184,7 @@ func (l *login) browse(ctx context.Context, b Browser) (grant.Tokens, error) {
 	if err != nil {
 		return grant.Tokens{}, err
 	}
-	if u, err := url.Parse(uri); err != nil || u.Scheme != "http" {
+	if u, err := fetch.Endpoint(uri); err != nil || u.Scheme != "http" {
 		return grant.Tokens{}, fmt.Errorf("the redirect URI %q is not http on this machine", uri)
 	}
 	if err := l.identify(ctx, uri); err != nil {
@@ -189,6 +199,9 @@ func (l *login) browse(ctx context.Context, b Browser) (grant.Tokens, error) {
 		return grant.Tokens{}, err
 	}
 	code, err := f.Code(callback)
+	if d, denied := errors.AsType[*flow.Denied](err); denied && d.Code == "invalid_scope" {
+		return grant.Tokens{}, fmt.Errorf("%w; asked for was %s, of which collet auth logout %s forgets what there was before", err, list(l.scopes), l.s.Server)
+	}
 	if err != nil {
 		return grant.Tokens{}, err
 	}
@@ -303,61 +316,4 @@ func (k *Keeper) enter(ctx context.Context, l *login, t grant.Tokens) error {
 	delete(k.unsaved, flightKey(e))
 	k.mu.Unlock()
 	return nil
-}
-
-// Logout forgets the credentials of a server, and gives their tokens back where the
-// authorization server takes them (RFC 7009). An error that says so comes after they
-// were forgotten: then the tokens may be good until they expire.
-func (k *Keeper) Logout(ctx context.Context, s Settings) error {
-	if err := s.Check(); err != nil {
-		return invalid(s, err)
-	}
-	k.forgetIssued(s)
-	if s.grant() == Command {
-		return nil
-	}
-	var gone []store.Credential
-	err := k.store.Change(ctx, func(c *store.Contents) error {
-		for e := c.Credential(s.endpoint(), s.Issuer); e != nil; e = c.Credential(s.endpoint(), s.Issuer) {
-			gone = append(gone, *e)
-			c.Remove(e.Endpoint, e.Issuer)
-		}
-		return nil
-	})
-	if err != nil {
-		return unusable(err)
-	}
-	var failedAll error
-	for _, e := range gone {
-		k.mu.Lock()
-		delete(k.unsaved, flightKey(e))
-		k.mu.Unlock()
-		failedAll = errors.Join(failedAll, k.revoke(ctx, s, e))
-	}
-	if failedAll != nil {
-		f := failure.New(failure.ServerError, failure.NotSent, "%s is logged out here, but the tokens could not be revoked: %w", s.Server, failedAll)
-		f.Origin = failure.OriginUpstream
-		return f
-	}
-	return nil
-}
-
-func (k *Keeper) revoke(ctx context.Context, s Settings, e store.Credential) error {
-	if e.RevocationEndpoint == "" {
-		return nil
-	}
-	k.tell(e.Access, e.Refresh, e.Client.Secret)
-	client, err := k.client(s)
-	if err != nil {
-		return err
-	}
-	at := grant.Endpoint{URL: e.RevocationEndpoint, ClientID: e.Client.ID, Secret: e.Client.Secret, Method: e.Client.Method}
-	if e.Client.Source == store.Configured {
-		at.Secret = s.ClientSecret
-	}
-	var failed error
-	if e.Refresh != "" {
-		failed = grant.Revoke(ctx, client, at, e.Refresh, "refresh_token")
-	}
-	return errors.Join(failed, grant.Revoke(ctx, client, at, e.Access, "access_token"))
 }

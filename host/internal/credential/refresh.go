@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/credential/discovery"
 	"github.com/collet-dev/collet/host/internal/credential/grant"
 	"github.com/collet-dev/collet/host/internal/credential/store"
 	"github.com/collet-dev/collet/host/internal/lockfile"
@@ -127,9 +129,17 @@ func (k *Keeper) renew(ctx context.Context, s Settings, seen store.Credential) (
 	if e.Client.Source == store.Configured {
 		at.Secret = s.ClientSecret
 	}
-	tokens, err := k.persist(ctx, func(ctx context.Context) (grant.Tokens, error) {
+	ask := func(ctx context.Context) (grant.Tokens, error) {
 		return grant.Refresh(ctx, client, at, e.Refresh, e.Resource)
-	})
+	}
+	tokens, err := k.persist(ctx, ask)
+	if r, ok := errors.AsType[*grant.Refused](err); ok && (r.Status == http.StatusNotFound || r.Status == http.StatusGone) {
+		// Nobody is there any more: it may have moved since the login.
+		if server, lost := discovery.Metadata(ctx, client, e.Issuer); lost == nil && server.TokenEndpoint != at.URL {
+			at.URL, e.TokenEndpoint, e.RevocationEndpoint = server.TokenEndpoint, server.TokenEndpoint, server.RevocationEndpoint
+			tokens, err = k.persist(ctx, ask)
+		}
+	}
 	if err != nil {
 		return seen, k.refused(ctx, s, *e, err)
 	}
@@ -236,6 +246,9 @@ func (k *Keeper) keep(ctx context.Context, s Settings, old store.Credential, t g
 			return nil
 		})
 		if gone {
+			if err := k.revoke(ctx, s, e); err != nil {
+				k.opt.Log.Warn("a token of somebody who had logged out could not be revoked", "server", s.Server, "error", err)
+			}
 			return old, needsLogin(s, "it was logged out meanwhile")
 		}
 		if err == nil {
