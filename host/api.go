@@ -44,8 +44,12 @@ type Options struct {
 	Watch bool
 	// Places are where Discover found Layers; Watch looks there again.
 	Places Places
-	// PluginDirs are looked in before the directories that mcp.toml names.
+	// PluginDirs are looked in before the directories that mcp.toml names. Plugins in
+	// them are trusted as the program is; others are pinned.
 	PluginDirs []string
+	// FrozenPins has nothing pinned: a plugin that never was is not started, and new
+	// tools stay new.
+	FrozenPins bool
 	// Environ is the environment that configuration values and children see, as
 	// os.Environ returns it. Default: os.Environ().
 	Environ []string
@@ -174,6 +178,9 @@ type Query struct {
 	Exposure Exposure
 	// Wait bounds the wait for servers that are still starting. Default 30 s.
 	Wait time.Duration
+	// Withheld has the tools listed, too, that cannot be called because their servers
+	// have rewritten them.
+	Withheld bool
 	// Refresh asks servers that are already running for their tools again.
 	Refresh bool
 	// Recall answers with what a server offered an earlier host within the last day,
@@ -192,6 +199,9 @@ type Tool struct {
 	Exposure    Exposure //
 	ReadOnly    bool     // by the adapter's word, or by annotation
 	Stale       bool     // its server has not been asked by this host: see Server.Asked
+	// Rewritten: its server has changed the definition since it was accepted. With
+	// on_change = "block" it is Withheld, which is to say that it cannot be called.
+	Rewritten, Withheld bool
 
 	InputSchema  json.RawMessage // as the server wrote it
 	OutputSchema json.RawMessage // nil when there is none

@@ -65,6 +65,7 @@ type ServerDiagnosis struct {
 	Listed    bool // its tools are known
 	Tools     int
 	Unchecked []UncheckedSchema
+	Rewritten []string      // tools whose definitions are not those that were accepted
 	WireNames []AlteredName // tools whose wire name is not the usual one
 	OddNames  []string      // tools whose names are not those of MCP
 	// ListChanges is how often its list of tools changed while it was looked at.

@@ -121,6 +121,12 @@ func (d *ServerDiagnosis) blocked(in *server.Inspection, generic bool) {
 			return
 		}
 		d.find(KindUnreachable, "plugin", in.Failure.Message, advice)
+	case server.StepPin:
+		advice := "see that the file and its mcp.lock can be read; docs/pins.md tells of both"
+		if in.Failure.Class == failure.ConsentRequired {
+			advice = "find out who changed it; 'collet plugins trust " + d.Name + "' accepts it as it is now"
+		}
+		d.find(kindOf(in.Failure), "pin", in.Failure.Message, advice)
 	case server.StepDescribe:
 		d.find(kindOf(in.Failure), "plugin", in.Failure.Message, "install the plugin again, or see what '"+in.PluginFile+" describe' prints")
 	case server.StepValues:
@@ -260,7 +266,30 @@ func (d *ServerDiagnosis) conclude(s *server.Server, wire func(*catalog.Tool) st
 		d.find(KindConfiguration, "wire-names", "no model client can name "+some(lost)+": with wire_names = \"plain\" another tool claims the same name",
 			`set wire_names = "prefixed", or hide one of the two with tool_exposure`)
 	}
+	d.approval(s)
 	d.notes(s, tools, altered)
+}
+
+// approval tells of tools that are not what was accepted.
+func (d *ServerDiagnosis) approval(s *server.Server) {
+	_, rewritten, fault := s.Approval()
+	d.Rewritten = rewritten
+	withheld := s.Settings().OnChange == "block"
+	if fault != nil {
+		kind, message := KindNote, fault.Error()
+		if withheld {
+			kind, message = KindConfiguration, message+`; with on_change = "block" none of its tools is used`
+		}
+		d.find(kind, "rewritten", message, "")
+	}
+	if len(rewritten) == 0 {
+		return
+	}
+	kind, message := KindNote, "rewritten by the server since they were accepted: "+some(quoted(rewritten))
+	if withheld {
+		kind, message = KindAuth, message+`; they are withheld, as on_change = "block" says`
+	}
+	d.find(kind, "rewritten", message, "'collet plugins trust "+d.Name+"' shows the changes and accepts them")
 }
 
 func (d *ServerDiagnosis) notes(s *server.Server, tools []*catalog.Tool, altered []string) {

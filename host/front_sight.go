@@ -86,7 +86,7 @@ func seen(p part, wire func(*catalog.Tool) string) front.Server {
 		return shown
 	}
 	// A tool is withdrawn with a new list, which makes another part.
-	out.Tools, out.Withdrawn = shown(p.tools), shown(p.server.AllWithdrawn())
+	out.Tools, out.Withdrawn = shown(p.tools), shown(append(p.server.AllWithdrawn(), p.server.Withheld()...))
 	slices.SortFunc(out.Tools, func(a, b front.Tool) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

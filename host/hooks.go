@@ -2,10 +2,12 @@ package host
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/hook"
+	"github.com/collet-dev/collet/host/internal/pins"
 	"github.com/collet-dev/collet/host/internal/plugins"
 	"github.com/collet-dev/collet/host/internal/server"
 )
@@ -15,8 +17,31 @@ type hooks struct{ *hook.Chain }
 
 func (h *Host) newHooks(describer *plugins.Describer) hooks {
 	return hooks{hook.New(hook.Surroundings{
-		Find: h.plugins.Find, Describe: describer.Describe, Resolver: h.values, Environ: h.opt.Environ, Log: h.opt.Log, Version: h.opt.Version,
+		Find: h.plugins.Find, Admit: h.admitHook, Describe: describer.Describe, Resolver: h.values, Environ: h.opt.Environ, Log: h.opt.Log, Version: h.opt.Version,
 	})}
+}
+
+// admitHook is what to execute for a hook's plugin.
+func (h *Host) admitHook(ctx context.Context, set *config.Hook, path string) (string, error) {
+	x, err := h.pins.Admit(ctx, hookUse(set, path))
+	if err != nil {
+		return "", err
+	}
+	return x.Run, nil
+}
+
+// hookFile is the file of a hook's plugin.
+func (h *Host) hookFile(ctx context.Context, set *config.Hook) (string, error) {
+	only := config.Hook{Name: set.Name, File: set.File, Line: set.Line, Dir: set.Dir, Plugin: set.Plugin}
+	res, err := only.Resolve(ctx, h.values)
+	if err != nil {
+		return "", err
+	}
+	return h.plugins.Find(res.Plugin, set.Dir)
+}
+
+func hookUse(set *config.Hook, path string) pins.Use {
+	return pins.Use{Config: filepath.Join(set.Dir, filepath.Base(set.File)), Plugin: set.Plugin, Path: path}
 }
 
 // settle takes over a configuration's hooks and has them edit its table of servers,

@@ -21,6 +21,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/codemode"
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/hub"
+	"github.com/collet-dev/collet/host/internal/pins"
 	"github.com/collet-dev/collet/host/internal/plugins"
 	"github.com/collet-dev/collet/host/internal/redact"
 	"github.com/collet-dev/collet/host/internal/results"
@@ -38,6 +39,7 @@ type Host struct {
 	opt     Options
 	values  config.Resolver
 	plugins pluginFinder
+	pins    *pins.Keeper
 	hub     *hub.Hub
 	calls   *call.Pipeline
 	results *results.Store
@@ -77,6 +79,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 	if err := h.results.Sweep(); err != nil {
 		opt.Log.Warn("kept results that have expired cannot be removed", "error", err)
 	}
+	h.pins = newKeeper(opt)
 	h.adopt(c)
 	h.audit = h.newAudit(c)
 	describer := &plugins.Describer{CacheDir: opt.CacheDir}
@@ -86,6 +89,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		Plugins:   &h.plugins,
 		Describer: describer,
 		Tools:     h.hooks,
+		Pins:      h.pins,
 		Resolver:  h.values,
 		Environ:   opt.Environ,
 		LogDir:    filepath.Join(opt.StateDir, "logs"),
@@ -111,6 +115,12 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		Server: func(name string) (call.Server, error) {
 			s, err := h.hub.Enabled(name)
 			return s, err
+		},
+		Rewritten: func(t *catalog.Tool) string {
+			if s := h.hub.Server(t.Server); s == nil || !s.Rewritten(t.Name) {
+				return ""
+			}
+			return "the tool was rewritten by its server since it was accepted; 'collet plugins trust " + t.Server + "' shows the change and accepts it"
 		},
 		Budget:   h.ResponseBudget,
 		Results:  h.results,

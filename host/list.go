@@ -101,6 +101,9 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 		s := h.hub.Server(n)
 		if s != nil && info.State != string(server.Stopped) {
 			tools, _ = s.Tools()
+			if q.Withheld {
+				tools = slices.Concat(tools, s.Withheld())
+			}
 		}
 		switch {
 		case f != nil:
@@ -265,6 +268,7 @@ func (h *Host) tool(s *server.Server, t *catalog.Tool, spell spellings) Tool {
 		Title: t.Title, Description: t.Description,
 		Exposure: s.Settings().Rules.Of(t.Name), ReadOnly: t.ReadOnly(), unchecked: t.Unchecked,
 		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Definition: t.Definition,
+		Rewritten: s.Rewritten(t.Name), Withheld: s.IsWithheld(t.Name),
 		serverIdentifier: serverIdentifier, identifier: identifier,
 	}
 }

@@ -19,6 +19,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/layer":                 "it finds the configuration of who names none",
 		"host/internal/logfile":               "a diagnosis shows the end of a server's log",
 		"host/internal/name":                  "patterns and near misses of queries",
+		"host/internal/pins":                  "it says where pins are kept, and changes them for a person",
 		"host/internal/plugins":               "it says where plugins are looked for",
 		"host/internal/redact":                "what is secret to one server is kept out of all that is told",
 		"host/internal/reload":                "it follows its configuration files",
@@ -227,6 +228,12 @@ var hostRules = map[string]map[string]string{
 		"host/internal/lockfile": "processes that share a log rotate it one at a time",
 	},
 	"host/internal/name": {},
+	"host/internal/pins": {
+		"host/internal/lockfile": "processes change mcp.lock one at a time",
+		"host/internal/rawjson":  "digests are of JSON written in one way",
+		"host/internal/rewrite":  "mcp.lock is replaced at once",
+		"host/internal/statedir": "nobody else puts files in the place of copies",
+	},
 	"host/internal/plugins": {
 		"host/internal/name": "near misses of a plugin's name",
 		"sdk/describe":       "descriptions are cached",
@@ -255,6 +262,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/catalog":  "it turns listed tools into its part of the catalog",
 		"host/internal/config":   "its settings",
 		"host/internal/logfile":  "the server's log",
+		"host/internal/pins":     "its plugin and its tools are what was accepted",
 		"host/internal/plugins":  "it finds and describes its plugin",
 		"host/internal/redact":   "secrets stay out of its log and its failures",
 		"host/internal/schema":   "the plugin's config schema",

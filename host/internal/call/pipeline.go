@@ -58,6 +58,9 @@ type Pipeline struct {
 
 	// Hooks are asked about each call and each result. Nil: nobody is.
 	Hooks Hooks
+	// Rewritten says of a tool that is not what was accepted, in a sentence; "" of any
+	// other. Nil: nobody looks.
+	Rewritten func(*catalog.Tool) string
 
 	// Consents remembers who agreed to what. Nil remembers nothing.
 	Consents Consents
@@ -163,6 +166,11 @@ func (p *Pipeline) resolve(ctx context.Context, w *work) *Failure {
 		return wrap(err)
 	}
 	w.tool, w.server, w.set = tool, srv, srv.Settings()
+	if p.Rewritten != nil {
+		if text := p.Rewritten(tool); text != "" {
+			w.notices = append(w.notices, text)
+		}
+	}
 	return nil
 }
 

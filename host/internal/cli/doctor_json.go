@@ -54,6 +54,7 @@ func serverDiagnosisJSON(o *rawjson.Object, s *host.ServerDiagnosis) {
 		}))
 	}))
 	o.Raw("command", commandJSON(s.Command))
+	o.Strings("rewritten", s.Rewritten)
 	o.OptionalInt("startedMs", s.Started.Milliseconds())
 	o.Raw("upstream", upstreamJSON(s.Upstream))
 	if s.Listed {

@@ -45,9 +45,13 @@ type previewer interface {
 	Definitions(servers []string) map[string]json.RawMessage
 }
 
-// stocktaker knows plugins.
+// stocktaker knows plugins, and what was accepted of them and of tools.
 type stocktaker interface {
 	Plugins(ctx context.Context) ([]host.Plugin, error)
+	ReviewTools(ctx context.Context, servers []string, wait time.Duration) ([]host.ToolPins, error)
+	AcceptPlugin(ctx context.Context, p *host.Plugin) error
+	AcceptTools(ctx context.Context, t *host.ToolPins, names []string) error
+	ForgetTools(ctx context.Context, t *host.ToolPins, names []string) error
 }
 
 // openHost is a *host.Host.
@@ -86,6 +90,7 @@ type Factory struct {
 
 	configFile, logLevel string
 	noColor              bool
+	frozen               bool     // the host that is opened pins nothing
 	follows              bool     // the host that is opened follows its files
 	homeless             error    // why there is no place for a host's files
 	told                 []string // the problems that open has told
@@ -198,7 +203,8 @@ func (f *Factory) openLayers(ctx context.Context, layers []host.Layer) (openHost
 		Log:     slog.New(slog.NewTextHandler(f.Streams.Err, &slog.HandlerOptions{Level: &level})),
 		Version: f.Version,
 
-		Telemetry: f.follows, // which is to say: it serves
+		FrozenPins: f.frozen,
+		Telemetry:  f.follows, // which is to say: it serves
 	}
 	if f.logLevel == "" {
 		opt.LogLevel = &level

@@ -22,6 +22,7 @@ type fakeHost struct {
 	result    *host.Result
 	diagnosis *host.Diagnosis
 	plugins   []host.Plugin
+	reviews   []host.ToolPins
 	err       error
 
 	request host.Request
@@ -57,8 +58,14 @@ func (h *fakeHost) Call(_ context.Context, req host.Request) (*host.Result, erro
 func (h *fakeHost) Diagnose(context.Context, host.DiagnoseQuery) (*host.Diagnosis, error) {
 	return h.diagnosis, h.err
 }
-func (h *fakeHost) Plugins(context.Context) ([]host.Plugin, error) { return h.plugins, h.err }
-func (h *fakeHost) Close() error                                   { h.closed = true; return nil }
+func (h *fakeHost) ReviewTools(context.Context, []string, time.Duration) ([]host.ToolPins, error) {
+	return h.reviews, h.err
+}
+func (h *fakeHost) AcceptPlugin(context.Context, *host.Plugin) error            { return h.err }
+func (h *fakeHost) AcceptTools(context.Context, *host.ToolPins, []string) error { return h.err }
+func (h *fakeHost) ForgetTools(context.Context, *host.ToolPins, []string) error { return h.err }
+func (h *fakeHost) Plugins(context.Context) ([]host.Plugin, error)              { return h.plugins, h.err }
+func (h *fakeHost) Close() error                                                { h.closed = true; return nil }
 
 // command is one run of the command line on a fake host.
 type command struct {

@@ -3,8 +3,9 @@ package cli
 import "github.com/spf13/cobra"
 
 func newCmdPlugins(f *Factory) *cobra.Command {
-	return group("plugins <command>", "List plugins, what servers are reached through",
-		"  collet plugins list",
-		newCmdPluginsList(f, nil), newCmdPluginsVerify(f, nil),
+	return group("plugins <command>", "Know, pin and accept the plugins that servers are reached through",
+		"  collet plugins list\n  collet plugins lock --check\n  collet plugins trust github",
+		newCmdPluginsList(f, nil), newCmdPluginsLock(f, nil), newCmdPluginsTrust(f, nil),
+		newCmdPluginsVerify(f, nil),
 	)
 }

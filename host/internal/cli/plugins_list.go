@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -30,7 +31,7 @@ func newCmdPluginsList(f *Factory, runF func(context.Context, *pluginsListOption
 			return pluginsListRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"plugins":[{"name","path","servers","error"}]}`)
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"plugins":[{"name","path","servers","hooks","state","sha256","pins","lock","error"}]}`)
 	return cmd
 }
 
@@ -56,17 +57,26 @@ func pluginsListRun(ctx context.Context, opts *pluginsListOptions) error {
 	rows := make([][]string, 0, len(plugins))
 	for _, p := range plugins {
 		where := p.Path
-		if where == "" {
+		if p.Target != "" {
+			where += " -> " + p.Target
+		}
+		if p.Error != "" {
 			where = p.Error
 		}
-		rows = append(rows, []string{p.Name, strings.Join(p.Servers, " "), where})
+		rows = append(rows, []string{p.Name, cmp.Or(string(p.State), "-"), strings.Join(append(p.Servers, p.Hooks...), " "), where})
 	}
-	return opts.Streams.Table([]string{"NAME", "SERVERS", "FILE"}, rows)
+	return opts.Streams.Table([]string{"NAME", "PIN", "FOR", "FILE"}, rows)
 }
 
 func pluginJSON(o *rawjson.Object, p *host.Plugin) {
 	o.String("name", p.Name)
 	o.OptionalString("path", p.Path)
 	o.Strings("servers", p.Servers)
+	o.Strings("hooks", p.Hooks)
+	o.OptionalString("state", string(p.State))
+	o.OptionalString("sha256", p.SHA256)
+	o.Strings("pins", p.Pins)
+	o.OptionalString("lock", p.Lock)
+	o.OptionalString("target", p.Target)
 	o.OptionalString("error", p.Error)
 }

@@ -86,6 +86,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PLUGINS", plugins)
 			env.Setenv("SEARCHING", searching.URL)
+			env.Setenv("EXE", exe)
 			if path, err := exec.LookPath("collet"); err == nil {
 				env.Setenv("COLLET", path)
 			}

@@ -28,6 +28,8 @@ func toolJSON(t *host.Tool, more ...func(*rawjson.Object)) []byte {
 	o.String("exposure", string(t.Exposure))
 	o.Bool("readOnly", t.ReadOnly)
 	o.String("schemaState", schemaState(t))
+	o.Bool("rewritten", t.Rewritten)
+	o.Bool("withheld", t.Withheld)
 	o.Raw("inputSchema", readable(t.InputSchema))
 	o.Raw("outputSchema", readable(t.OutputSchema))
 	if t.Stale {

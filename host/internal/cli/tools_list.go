@@ -88,7 +88,7 @@ func toolsListRun(ctx context.Context, opts *toolsListOptions) error {
 	}
 	defer h.Close()
 	spinner := opts.spin()
-	list, err := h.Tools(ctx, host.Query{Pattern: opts.Pattern, Exposure: only, Wait: opts.Wait, Refresh: opts.Refresh, Recall: true})
+	list, err := h.Tools(ctx, host.Query{Pattern: opts.Pattern, Exposure: only, Wait: opts.Wait, Refresh: opts.Refresh, Recall: true, Withheld: true})
 	spinner.Stop()
 	if err != nil {
 		return err
@@ -104,6 +104,7 @@ func toolsListRun(ctx context.Context, opts *toolsListOptions) error {
 	if !opts.JSON {
 		tellStale(opts.Streams, list)
 	}
+	tellRewritten(opts.Streams, list)
 	return quiet(opts.tellServers(list, len(h.Servers())))
 }
 
@@ -154,7 +155,7 @@ func printTools(opts *toolsListOptions, list *host.Listing, costs *costs) error 
 	rows := make([][]string, 0, len(list.Tools))
 	for i := range list.Tools {
 		t := &list.Tools[i]
-		row := []string{t.Name, string(t.Exposure), firstLine(t)}
+		row := []string{t.Name, string(t.Exposure), pinMark(t) + firstLine(t)}
 		if costs != nil {
 			row = slices.Insert(row, 2, strconv.FormatInt(costs.tools[t.Name], 10))
 		}
@@ -164,6 +165,38 @@ func printTools(opts *toolsListOptions, list *host.Listing, costs *costs) error 
 		return err
 	}
 	return costs.print(opts.Streams)
+}
+
+// pinMark marks a tool that its server has rewritten.
+func pinMark(t *host.Tool) string {
+	switch {
+	case t.Withheld:
+		return "[withheld] "
+	case t.Rewritten:
+		return "[rewritten] "
+	}
+	return ""
+}
+
+// tellRewritten says on stderr which tools are not what was accepted. A mark beside
+// a tool could be a part of its description.
+func tellRewritten(s *terminal.Streams, list *host.Listing) {
+	for i := range list.Servers {
+		n, withheld := 0, false
+		for j := range list.Tools {
+			if t := &list.Tools[j]; t.Server == list.Servers[i].Name && (t.Rewritten || t.Withheld) {
+				n, withheld = n+1, withheld || t.Withheld
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		what := count(n, "tool") + " rewritten since accepted"
+		if withheld {
+			what += ", and withheld"
+		}
+		s.Note("collet: %s: %s; 'collet plugins trust %[1]s' shows the changes and accepts them", list.Servers[i].Name, what)
+	}
 }
 
 // firstLine is what a table has room for.

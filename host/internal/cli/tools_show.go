@@ -149,6 +149,9 @@ func printTool(s *terminal.Streams, t *host.Tool) error {
 	if said == "" {
 		said = "none"
 	}
+	if t.Rewritten {
+		schema += fmt.Sprintf("\naccepted   no, rewritten since; 'collet plugins trust %s' shows the change and accepts it", t.Server)
+	}
 	_, err := fmt.Fprintf(s.Out, "exposure   %s\nwire name  %s\nhints      %s\nschema     %s\n",
 		t.Exposure, s.Text(t.WireName), said, s.Text(schema))
 	return err

@@ -27,6 +27,9 @@ type Surroundings struct {
 	Find func(name, dir string) (string, error)
 	// Describe is what the file says of itself.
 	Describe func(ctx context.Context, path string, env []string) (*describe.Description, error)
+	// Admit is what to execute for the file of a hook that Find has found: the file, or
+	// a copy of it. Nil: the file.
+	Admit    func(ctx context.Context, set *config.Hook, path string) (string, error)
 	Resolver config.Resolver
 	Environ  []string
 	Log      *slog.Logger

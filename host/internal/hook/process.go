@@ -142,6 +142,11 @@ func (p *process) describe(ctx context.Context) (path string, desc *describe.Des
 	if path, err = p.env.Find(res.Plugin, p.set.Dir); err != nil {
 		return "", nil, err
 	}
+	if p.env.Admit != nil {
+		if path, err = p.env.Admit(ctx, p.set, path); err != nil {
+			return "", nil, err
+		}
+	}
 	if desc, err = p.env.Describe(ctx, path, launch.ShortEnv(p.env.Environ)); err != nil {
 		return "", nil, err
 	}

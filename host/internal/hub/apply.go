@@ -40,7 +40,7 @@ func (h *Hub) Apply(c *config.Config) {
 		if set := kept[n]; set != nil {
 			old := s.Settings()
 			s.Apply(set)
-			if before.config.Host.WireNames != c.Host.WireNames || !sameRules(old.Rules, set.Rules) {
+			if before.config.Host.WireNames != c.Host.WireNames || !sameRules(old.Rules, set.Rules) || old.OnChange != set.OnChange {
 				h.relisted(s)
 			}
 		} else {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,6 +96,14 @@ func (h *Hub) Find(ctx context.Context, canonical string) (*catalog.Tool, *serve
 			return t, s, nil
 		}
 	}
+	for _, t := range s.Withheld() {
+		if t.Name == tn && !hidden(t) {
+			if s.Reconsider(); !slices.Contains(s.Withheld(), t) {
+				return t, s, nil // somebody has accepted it meanwhile
+			}
+			return nil, s, withheld(s)
+		}
+	}
 	var names []string
 	for _, t := range tools {
 		if !hidden(t) {
@@ -109,6 +118,24 @@ func (h *Hub) Find(ctx context.Context, canonical string) (*catalog.Tool, *serve
 		return nil, s, notFound("%s", withdrawn(w, ask(near)))
 	}
 	return nil, s, notFound("no such tool%s", ask(near))
+}
+
+// withheld says why a tool that its server offers is not to be used.
+func withheld(s *server.Server) *server.Failure {
+	f := failure.New(failure.ConsentRequired, failure.NotSent,
+		`the tool was rewritten by its server since it was accepted, and on_change = "block"; 'collet plugins trust %s' shows the change and accepts it`, s.Name())
+	if _, _, fault := s.Approval(); fault != nil {
+		f = failure.New(failure.ConsentRequired, failure.NotSent, `with on_change = "block" no tool is used whose acceptance is not known: %w`, fault)
+	}
+	f.Origin = failure.OriginHost
+	return &server.Failure{Failure: *f}
+}
+
+// Reconsider has all servers hold their tools against the pins as they are now.
+func (h *Hub) Reconsider() {
+	for _, s := range h.now.Load().servers {
+		s.Reconsider()
+	}
 }
 
 // maxQuoted is how much of a withdrawn tool's description helps to find another.

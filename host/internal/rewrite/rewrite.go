@@ -55,6 +55,12 @@ func Read(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit+1))
 }
 
+// What keeps File from writing although the system would let it.
+var (
+	ErrReadOnly = errors.New("it is read-only")
+	ErrChanged  = errors.New("somebody else has changed it meanwhile; run the command again")
+)
+
 // File puts after in the place of before, which is what Read has returned. A new
 // file, and a directory made for it, are for nobody but the user: configurations
 // hold secrets. An old file keeps its permissions; one that its owner may not
@@ -77,7 +83,7 @@ func file(path string, before, after []byte) error {
 	mode := fs.FileMode(0o600)
 	if fi, err := os.Stat(target); err == nil {
 		if mode = fi.Mode().Perm(); mode&0o200 == 0 {
-			return errors.New("it is read-only")
+			return ErrReadOnly
 		}
 	}
 	// Next to the file, or it could not be renamed; CreateTemp makes it 0600.
@@ -96,7 +102,7 @@ func file(path string, before, after []byte) error {
 		return err
 	}
 	if !bytes.Equal(now, before) {
-		return errors.New("somebody else has changed it meanwhile; run the command again")
+		return ErrChanged
 	}
 	return os.Rename(temp.Name(), target)
 }

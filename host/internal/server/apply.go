@@ -23,6 +23,12 @@ func (s *Server) Apply(set *config.Server) {
 		return
 	}
 	r := s.run
+	if old.OnChange != set.OnChange {
+		if s.approval == nil && set.OnChange == onChangeBlock {
+			s.approval = s.review(s.ctx, set, s.tools, false) // of a list that is only recalled
+		}
+		s.siftLocked()
+	}
 	if sameProcess(old, set) {
 		switch {
 		case s.life.state == Failed && old.StartTimeout != set.StartTimeout:

@@ -42,6 +42,7 @@ type Step string
 const (
 	StepNone     Step = ""
 	StepPlugin   Step = "plugin"   // its file is found
+	StepPin      Step = "pin"      // the file is the one that was pinned
 	StepDescribe Step = "describe" // the file says what it is
 	StepValues   Step = "values"   // the entry's values are resolved
 )
@@ -61,7 +62,11 @@ func (s *Server) inspect(ctx context.Context, set *config.Server, in *Inspection
 		return StepPlugin, AsFailure(err)
 	}
 	in.PluginFile = path
-	if in.Description, err = s.env.Describer.Describe(ctx, path, launch.ShortEnv(s.env.Environ)); err != nil {
+	exe, fail := s.admit(ctx, set, path)
+	if fail != nil {
+		return StepPin, fail
+	}
+	if in.Description, err = s.env.Describer.Describe(ctx, exe.Run, launch.ShortEnv(s.env.Environ)); err != nil {
 		f := AsFailure(err)
 		if f.Class == failure.InvalidResult {
 			f.Class = failure.ConnectionRefused // as launch words it

@@ -60,10 +60,11 @@ func (s *Server) adoptLocked(r *run, tools []*catalog.Tool) bool {
 			s.withdrawn.add(t, when)
 		}
 	}
-	changed := !s.listed || !slices.Equal(s.tools, tools)
+	changed, shown := !s.listed || !slices.Equal(s.tools, tools), s.usable
 	s.tools, s.listed, s.recalled = tools, true, false
+	s.approveLocked(r.approval)
 	s.keepLocked(r)
-	return changed
+	return changed || !slices.Equal(shown, s.usable)
 }
 
 // Refresh asks a running server for its tools again. A server that does not run
@@ -139,12 +140,12 @@ type ToolsEditor interface {
 }
 
 func (r *run) edited(ctx context.Context, tools []*catalog.Tool) ([]*catalog.Tool, *Failure) {
-	if r.server.env.Tools == nil {
-		return tools, nil
+	if hooks := r.server.env.Tools; hooks != nil {
+		var err error
+		if tools, err = hooks.EditTools(ctx, r.server.name, tools); err != nil {
+			return nil, AsFailure(err)
+		}
 	}
-	edited, err := r.server.env.Tools.EditTools(ctx, r.server.name, tools)
-	if err != nil {
-		return nil, AsFailure(err)
-	}
-	return edited, nil
+	r.approval = r.server.review(ctx, r.server.Settings(), tools, true)
+	return tools, nil
 }

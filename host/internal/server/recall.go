@@ -120,10 +120,12 @@ func (s *Server) Recall(ctx context.Context) {
 	for i, o := range snap.Tools {
 		tools[i] = catalog.New(s.name, o)
 	}
+	a := s.review(ctx, set, tools, false)
 	s.mu.Lock()
 	late := s.listed || s.Settings() != set || s.life.state == Stopped
 	if !late {
 		s.tools, s.recalled, s.asked, s.trouble = tools, true, snap.Asked, snap.Trouble
+		s.approveLocked(a)
 		s.introduced = introduction(snap.Info, snap.Methods)
 		s.movedLocked()
 	}

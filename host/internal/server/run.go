@@ -48,6 +48,8 @@ type run struct {
 	desc   *describe.Description
 	log    *log
 	key    *snapshot.Key // of what it says; nil: none of that is kept
+	// approval is how its last list stands; of whoever may list.
+	approval *approval
 	// debugged: a debugger may hold the process for as long as it likes.
 	debugged bool
 

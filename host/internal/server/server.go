@@ -16,6 +16,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/pins"
 	"github.com/collet-dev/collet/host/internal/plugins"
 	"github.com/collet-dev/collet/host/internal/redact"
 	"github.com/collet-dev/collet/host/internal/schema"
@@ -32,11 +33,14 @@ type Finder interface {
 type Surroundings struct {
 	Plugins   Finder
 	Describer *plugins.Describer
-	Resolver  config.Resolver
-	Environ   []string // the host's environment, KEY=VALUE
-	LogDir    string   // one file per server in it
-	Log       *slog.Logger
-	Version   string // the host's, told to adapters
+	// Pins admits plugin files, and knows what tools were accepted. Nil: everything is
+	// taken as it is.
+	Pins     *pins.Keeper
+	Resolver config.Resolver
+	Environ  []string // the host's environment, KEY=VALUE
+	LogDir   string   // one file per server in it
+	Log      *slog.Logger
+	Version  string // the host's, told to adapters
 	// HealthEvery is how often a running adapter is asked for a sign of life.
 	// Default 15 s.
 	HealthEvery time.Duration
@@ -98,7 +102,10 @@ type Server struct {
 	news    []Status      // changes that Changed has not been told of yet
 
 	tools  []*catalog.Tool
-	listed bool // tools is what the server said under these settings, if only in an earlier run
+	usable []*catalog.Tool // tools without those that are withheld
+	// approval is how tools stand to what was accepted; nil when nobody looked.
+	approval *approval
+	listed   bool // tools is what the server said under these settings, if only in an earlier run
 	// recalled: tools is what another host was told under these settings.
 	recalled bool
 	asked    time.Time         // when that was, and
@@ -174,11 +181,12 @@ func (s *Server) statusLocked() Status {
 // Tools are the tools the server last listed, in its order, and whether it did so
 // to this host and under its present settings, if only in an earlier run. Those that
 // it did not are what there is to show of it until it has been asked: what Recall
-// has found, or what it had under other settings, as long as it is starting.
+// has found, or what it had under other settings, as long as it is starting. Those
+// that are Withheld are not among them.
 func (s *Server) Tools() ([]*catalog.Tool, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tools, s.listed
+	return s.usable, s.listed
 }
 
 // Ready waits until the server runs, starting it if need be. All who wait share

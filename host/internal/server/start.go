@@ -78,7 +78,7 @@ func (s *Server) settleLocked(st *start, r *run, tools []*catalog.Tool, fail *Fa
 	var listed bool
 	if fail != nil {
 		if !s.listed && !s.recalled && s.tools != nil {
-			s.tools, listed = nil, true // nothing says that the server has them under these settings
+			s.tools, s.usable, s.approval, listed = nil, nil, nil, true // nothing says that the server has them under these settings
 		}
 		s.onLocked(startFailed, fail)
 	} else {
@@ -130,7 +130,11 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 	if err != nil {
 		return nil, nil, AsFailure(err)
 	}
-	desc, err := s.env.Describer.Describe(ctx, path, launch.ShortEnv(s.env.Environ))
+	exe, fail := s.admit(ctx, set, path)
+	if fail != nil {
+		return nil, nil, fail
+	}
+	desc, err := s.env.Describer.Describe(ctx, exe.Run, launch.ShortEnv(s.env.Environ))
 	if err != nil {
 		f := AsFailure(err)
 		if f.Class == failure.InvalidResult {
@@ -139,7 +143,7 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 		return nil, nil, f
 	}
 	// Before it runs: what is at path may be another file when there is something to keep.
-	key := s.key(set, path)
+	key := s.key(set, exe.Run)
 	limit := startTimeout(set, desc)
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -168,7 +172,7 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 	log := openLog(s.LogFile(), s.env.Log, s.env.Secrets)
 	reattach := variable(s.env.Environ, reattachEnv)
 	proc, err := launch.Start(ctx, launch.Spec{
-		Path: path, Name: s.name, Env: settings.env, Dir: set.Dir, StartTimeout: limit,
+		Path: exe.Run, Name: s.name, Env: settings.env, Dir: set.Dir, StartTimeout: limit,
 		OnStderr: log.line, Reattach: reattach,
 	})
 	if err != nil {
@@ -179,6 +183,9 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 	r.key = key
 	r.debugged = gjson.Get(reattach, s.name).Exists()
 	tools, fail := r.open(ctx, settings.config)
+	if fail == nil {
+		fail = swapped(exe)
+	}
 	if fail != nil {
 		if fail.StderrTail == nil {
 			fail.StderrTail = plainLines(proc.Tail())
