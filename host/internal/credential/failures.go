@@ -52,7 +52,11 @@ func failed(ctx context.Context, s Settings, doing string, err error) *failure.F
 	if ctx.Err() != nil {
 		class = failure.Classify(ctx.Err()).Class
 	}
-	g := failure.New(class, failure.NotSent, "%s for %s (%s): %w", doing, s.Server, fetch.Show(s.Resource), err)
+	whom := s.Server
+	if s.Resource != "" {
+		whom += " (" + fetch.Show(s.Resource) + ")"
+	}
+	g := failure.New(class, failure.NotSent, "%s for %s: %w", doing, whom, err)
 	g.Origin, g.Target = failure.OriginUpstream, f.Target
 	if r, ok := errors.AsType[*grant.Refused](err); ok {
 		g.UpstreamCode, g.RetryAfter = r.Status, r.RetryAfter

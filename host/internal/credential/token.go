@@ -21,6 +21,8 @@ const (
 	// maxSkew is how far a clock may have been set back before what it said of a
 	// token's end counts no more.
 	maxSkew = time.Minute
+	// maxWanted bounds what is remembered of what a server asks for.
+	maxWanted = 100
 	// maxRounds bounds how often a caller looks again after a refresh of somebody else.
 	maxRounds = 4
 )
@@ -137,6 +139,7 @@ func (k *Keeper) stepUp(ctx context.Context, s Settings, e store.Credential, nee
 			err := k.store.Change(ctx, func(c *store.Contents) error {
 				if now := c.Credential(e.Endpoint, e.Issuer); now != nil {
 					now.Wanted = union(now.Wanted, lacking)
+					now.Wanted = now.Wanted[:min(len(now.Wanted), maxWanted)]
 				}
 				return nil
 			})

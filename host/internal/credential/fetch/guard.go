@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Inward is the error for an address that a server may not point to.
@@ -135,14 +136,26 @@ func (g *guard) guarded(ctx context.Context, network, address string) (net.Conn,
 			return nil, err
 		}
 	}
-	for _, a := range addrs {
-		conn, err := g.dial(ctx, network, net.JoinHostPort(a.Unmap().String(), port))
+	for i, a := range addrs {
+		conn, err := g.try(ctx, network, net.JoinHostPort(a.Unmap().String(), port), i == len(addrs)-1)
 		if err == nil {
 			return conn, nil
 		}
 		failed = errors.Join(failed, err)
 	}
 	return nil, failed
+}
+
+// otherTimeout bounds the connection to an address when there are others to try.
+const otherTimeout = 4 * time.Second
+
+func (g *guard) try(ctx context.Context, network, address string, last bool) (net.Conn, error) {
+	if !last {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, otherTimeout)
+		defer cancel()
+	}
+	return g.dial(ctx, network, address)
 }
 
 func (g *guard) approve(ctx context.Context, host string, a netip.Addr) error {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
 )
@@ -19,8 +18,8 @@ const (
 	// maxFile bounds the file in bytes; a credential has a few thousand.
 	maxFile = 8 << 20
 	// lockWait bounds the wait for another process that writes the file, which takes
-	// it milliseconds.
-	lockWait = 10 * time.Second
+	// it milliseconds, but for the first time with a keyring, which may ask a person.
+	lockWait = 4 * keyringWait
 )
 
 // Store is the file at Path, absolute. Its zero Keyring is none.
@@ -161,8 +160,14 @@ func (s *Store) write(c Contents) error {
 	if err != nil {
 		return err
 	}
+	// Nobody else writes: what is there was left by a process that was killed.
+	pattern := "." + filepath.Base(s.Path) + ".*"
+	orphans, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), pattern)) // fails for bad patterns alone
+	for _, o := range orphans {
+		os.Remove(o)
+	}
 	// CreateTemp makes it 0600, and new: at no time can anybody else read it.
-	temp, err := os.CreateTemp(filepath.Dir(s.Path), "."+filepath.Base(s.Path)+".*")
+	temp, err := os.CreateTemp(filepath.Dir(s.Path), pattern)
 	if err != nil {
 		return err
 	}

@@ -90,6 +90,20 @@ func TestSharing(t *testing.T) {
 	}
 }
 
+// What a process left behind that was killed while it wrote goes with the next write.
+func TestOrphans(t *testing.T) {
+	s := &Store{Path: path(t)}
+	put(t, s, sample())
+	orphan := filepath.Join(filepath.Dir(s.Path), ".credentials.json.123")
+	if err := os.WriteFile(orphan, []byte(canary), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, sample())
+	if _, err := os.Stat(orphan); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
 func TestLookup(t *testing.T) {
 	var c Contents
 	old, young := sample(), sample()
