@@ -198,6 +198,7 @@ type Tool struct {
 	Description string   //
 	Exposure    Exposure //
 	ReadOnly    bool     // by the adapter's word, or by annotation
+	Consent     string   // ask: a person is asked before each call; deny: there are no calls; allow
 	Stale       bool     // its server has not been asked by this host: see Server.Asked
 	// Rewritten: its server has changed the definition since it was accepted. With
 	// on_change = "block" it is Withheld, which is to say that it cannot be called.

@@ -38,6 +38,20 @@ func seen(t *testing.T, h *host.Host) int64 {
 	return n - 1
 }
 
+// What a call of a tool needs is known before it is called.
+func TestConsentOfATool(t *testing.T) {
+	h := open(t, withConsent)
+	for tool, want := range map[string]string{"f/count": "allow", "f/print": "ask", "f/environ": "deny", "f/echo": "ask"} {
+		shown, err := h.Tool(patient(t), tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown.Consent != want {
+			t.Errorf("%s: %q, want %q", tool, shown.Consent, want)
+		}
+	}
+}
+
 // openAsking is open for a host whose program asks.
 func openAsking(t *testing.T, consent host.Consenter) *host.Host {
 	t.Helper()

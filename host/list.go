@@ -263,10 +263,11 @@ func (h *Host) spellings() spellings { return spellings{h.hub.WireNames(), h.hub
 
 func (h *Host) tool(s *server.Server, t *catalog.Tool, spell spellings) Tool {
 	serverIdentifier, identifier := spell.identifier(t)
+	consent, _ := s.Settings().ConsentFor(t.Name, t.AsksConsent)
 	return Tool{
 		Name: t.FullName(), WireName: spell.wire(t), Server: t.Server,
 		Title: t.Title, Description: t.Description,
-		Exposure: s.Settings().Rules.Of(t.Name), ReadOnly: t.ReadOnly(), unchecked: t.Unchecked,
+		Exposure: s.Settings().Rules.Of(t.Name), ReadOnly: t.ReadOnly(), Consent: consent, unchecked: t.Unchecked,
 		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Definition: t.Definition,
 		Rewritten: s.Rewritten(t.Name), Withheld: s.IsWithheld(t.Name),
 		serverIdentifier: serverIdentifier, identifier: identifier,

@@ -44,7 +44,7 @@ func newCmdToolsShow(f *Factory, runF func(context.Context, *toolsShowOptions) e
 		},
 	}
 	cmd.Flags().BoolVar(&opts.TypeScript, "ts", false, "print the tool's TypeScript declaration, as scripts call it")
-	cmd.Flags().BoolVar(&opts.JSON, "json", false, "print the tool as 'tools list --json' does, with unchecked and definition, which is what the server sent")
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, "print the tool as 'tools list --json' does, with unchecked, consent and definition, which is what the server sent")
 	cmd.Flags().BoolVar(&opts.Refresh, "refresh", false, "ask the server instead of using what it said lately")
 	return cmd
 }
@@ -77,6 +77,7 @@ func toolsShowRun(ctx context.Context, opts *toolsShowOptions) error {
 				o.String("asked", asked.UTC().Format(time.RFC3339))
 			}
 			o.OptionalString("unchecked", t.Unchecked())
+			o.OptionalString("consent", t.Consent)
 			o.Raw("definition", t.Definition)
 		}))
 	}
@@ -152,9 +153,21 @@ func printTool(s *terminal.Streams, t *host.Tool) error {
 	if t.Rewritten {
 		schema += fmt.Sprintf("\naccepted   no, rewritten since; 'collet plugins trust %s' shows the change and accepts it", t.Server)
 	}
-	_, err := fmt.Fprintf(s.Out, "exposure   %s\nwire name  %s\nhints      %s\nschema     %s\n",
-		t.Exposure, s.Text(t.WireName), said, s.Text(schema))
+	_, err := fmt.Fprintf(s.Out, "exposure   %s\nwire name  %s\nhints      %s\nschema     %s\n%s",
+		t.Exposure, s.Text(t.WireName), said, s.Text(schema), consentLine(t.Consent))
 	return err
+}
+
+// consentLine says what a call needs besides its arguments; nothing where it needs
+// nothing.
+func consentLine(word string) string {
+	switch word {
+	case "ask":
+		return "consent    ask: a person is asked before a call\n"
+	case "deny":
+		return "consent    deny: it is not called\n"
+	}
+	return ""
 }
 
 // signature is a tool on one line: files/read_text_file(path: string, head?: number).
