@@ -46,6 +46,7 @@ func Server(opt Options) mcpadapter.Options {
 	return mcpadapter.Options{
 		Connect: func(ctx context.Context, env *adapter.Env, o mcp.Options) (mcpadapter.Upstream, error) {
 			o.ClientInfo = mcp.ClientInfo{Name: "collet", Version: env.HostVersion}
+			o.SkipProbe = true // it does not answer one
 			if o.Capabilities != nil {
 				// Not sampling: the server would have the caller's model pick the command,
 				// which has been picked. What shows secrets asks for a person's word.

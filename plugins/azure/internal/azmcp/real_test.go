@@ -53,7 +53,7 @@ func real(t *testing.T, opt Options) (*mcp.Client, context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	c, err := mcp.Start(ctx, cmd, mcp.Options{ClientInfo: mcp.ClientInfo{Name: "test", Version: "1"}})
+	c, err := mcp.Start(ctx, cmd, mcp.Options{ClientInfo: mcp.ClientInfo{Name: "test", Version: "1"}, SkipProbe: true})
 	if err != nil {
 		t.Fatal(err)
 	}
