@@ -55,6 +55,9 @@ type Options struct {
 	Environ []string
 	// StateDir keeps server logs. Default: $XDG_STATE_HOME/collet.
 	StateDir string
+	// CredentialFile keeps the tokens of servers, sealed with the system's keyring where
+	// there is one. Default: $XDG_CONFIG_HOME/collet/credentials.json.
+	CredentialFile string
 	// CacheDir keeps what can be learned again. Default: $XDG_CACHE_HOME/collet.
 	CacheDir string
 	// Log receives the host's own log records. Default: none are kept.

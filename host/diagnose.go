@@ -75,6 +75,7 @@ type ServerDiagnosis struct {
 	LogFile     string
 
 	remote bool // it is reached by a url
+	login  bool // a person can log in to it
 }
 
 // PluginDiagnosis is about a server's adapter.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/credential"
 	"github.com/collet-dev/collet/host/internal/logfile"
 	"github.com/collet-dev/collet/host/internal/server"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -55,6 +56,9 @@ func (h *Host) examine(ctx context.Context, n string, news *news) ServerDiagnosi
 		return d
 	}
 	d.exposed(in.Exposed)
+	if st, err := h.Credential(ctx, n); err == nil {
+		d.login = st.Grant != credential.Command && st.Grant != credential.ClientCredentials
+	}
 	begun, ran := time.Now(), s.Status().Pid != 0
 	err := s.Ready(ctx, 0)
 	if err == nil {
@@ -213,6 +217,8 @@ func (d *ServerDiagnosis) advice(f *server.Failure) string {
 		return "see if the server answers there, or raise start_timeout in " + d.place()
 	case f.Class == failure.Timeout:
 		return "raise start_timeout, or run it by hand to see what it waits for"
+	case f.Class == failure.AuthFailure && d.login:
+		return "collet auth login " + d.Name
 	case f.Class == failure.AuthFailure && d.remote:
 		return "set its credential in headers (" + d.place() + ")"
 	case f.Class == failure.AuthFailure, f.Class == failure.ConsentRequired:

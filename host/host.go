@@ -20,6 +20,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/catalog"
 	"github.com/collet-dev/collet/host/internal/codemode"
 	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/credential"
 	"github.com/collet-dev/collet/host/internal/hub"
 	"github.com/collet-dev/collet/host/internal/pins"
 	"github.com/collet-dev/collet/host/internal/plugins"
@@ -49,6 +50,8 @@ type Host struct {
 	told    *telemetry.Telemetry // nil when nobody wants it
 	asks    atomic.Bool          // callers can be asked
 	secrets *redact.Set          // of all servers
+
+	credentials *credential.Keeper
 
 	scripts     *codemode.Runner
 	scriptIndex scriptIndex
@@ -80,6 +83,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		opt.Log.Warn("kept results that have expired cannot be removed", "error", err)
 	}
 	h.pins = newKeeper(opt)
+	h.credentials = h.openCredentials()
 	h.adopt(c)
 	h.audit = h.newAudit(c)
 	describer := &plugins.Describer{CacheDir: opt.CacheDir}
@@ -97,6 +101,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		Log:       opt.Log,
 		Version:   opt.Version,
 		Secrets:   secrets,
+		Tokens:    h.credentials,
 		Asks:      h.asks.Load,
 		Changed: func(name string, s server.Status) {
 			h.told.ServerChanged(name, string(s.State))
@@ -146,6 +151,7 @@ func (h *Host) Close() error {
 	defer cancel()
 	err := h.hub.Close(ctx)
 	h.hooks.Close()
+	h.credentials.Close()
 	h.closeRecords()
 	return err
 }
@@ -217,6 +223,9 @@ func newResolver(environ []string) config.Resolver {
 		Lookup:  func(k string) (string, bool) { v, ok := vars[k]; return v, ok },
 		Home:    vars["HOME"],
 		Command: valueCommand(environ),
+		Keyring: func(_ context.Context, service, account string) (string, error) {
+			return credential.Secret(service, account)
+		},
 	}
 }
 

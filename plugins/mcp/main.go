@@ -75,6 +75,7 @@ func overHTTP(env *adapter.Env, cfg config) (adapter.Server, error) {
 			return nil, invalid(part.path, "format", failure.Classify(err).Message)
 		}
 	}
+	tokens(env, &at)
 	return mcpadapter.New(env, mcpadapter.Options{
 		Remote: true,
 		Connect: func(ctx context.Context, env *adapter.Env, opt mcp.Options) (mcpadapter.Upstream, error) {

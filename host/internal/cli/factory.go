@@ -57,6 +57,7 @@ type stocktaker interface {
 // openHost is a *host.Host.
 type openHost interface {
 	catalog
+	authenticator
 	caller
 	runner
 	diagnoser

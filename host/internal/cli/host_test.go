@@ -35,6 +35,14 @@ type fakeHost struct {
 	found    json.RawMessage
 }
 
+func (h *fakeHost) Login(context.Context, string, host.Browser) (host.CredentialStatus, error) {
+	return host.CredentialStatus{}, h.err
+}
+func (h *fakeHost) Logout(context.Context, string) error { return h.err }
+func (h *fakeHost) Credential(context.Context, string) (host.Credential, error) {
+	return host.Credential{}, h.err
+}
+
 func (h *fakeHost) Problems() []host.Problem { return h.problems }
 func (h *fakeHost) Servers() []host.Server   { return h.listing.Servers }
 func (h *fakeHost) Tools(context.Context, host.Query) (*host.Listing, error) {

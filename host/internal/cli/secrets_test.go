@@ -106,7 +106,12 @@ type secretive struct {
 	loud    []string // what must not be found; more than channels once tokens exist
 }
 
-func newSecretive(t *testing.T, text string) *secretive {
+// builtForSecrets are collet and its peers, as they are installed.
+func builtForSecrets(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds and starts real processes")
+	}
 	built := t.TempDir()
 	for name, source := range map[string]string{"collet": "../../cmd/collet", "collet-plugin-mcp": "../../../plugins/mcp",
 		"collet-plugin-hello": "../../../sdk/examples/hello", "faultserver": "../../../sdk/internal/faultserver"} {
@@ -116,6 +121,10 @@ func newSecretive(t *testing.T, text string) *secretive {
 			t.Fatalf("build %s: %v\n%s", name, err, out)
 		}
 	}
+	return built
+}
+
+func newSecretive(t *testing.T, built, text string) *secretive {
 	peer := httptest.NewServer(http.HandlerFunc(webPeer))
 	t.Cleanup(peer.Close)
 	s := &secretive{t: t, home: t.TempDir(), collet: filepath.Join(built, "collet")}
@@ -210,13 +219,17 @@ func (s *secretive) processes(pid int) (count int) {
 	return count
 }
 
+func TestSecrets(t *testing.T) {
+	built := builtForSecrets(t)
+	t.Run("stay in", func(t *testing.T) { testSecretsStayIn(t, built) })
+	t.Run("on a command line", func(t *testing.T) { testSecretOnCommandLine(t, built) })
+	t.Run("while serving", func(t *testing.T) { testSecretsStayInWhileServing(t, built) })
+}
+
 // No secret, in whatever channel it came, is in what collet prints, logs, records or
 // puts on a command line, whatever is called and whatever fails.
-func TestSecretsStayIn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs every command")
-	}
-	s := newSecretive(t, leaks)
+func testSecretsStayIn(t *testing.T, built string) {
+	s := newSecretive(t, built, leaks)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 2)
 	probe := func(args ...string) {
@@ -265,11 +278,8 @@ func TestSecretsStayIn(t *testing.T) {
 }
 
 // A secret that a person puts on a command line themselves is told of.
-func TestSecretOnCommandLine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and starts real processes")
-	}
-	s := newSecretive(t, "[servers.s]\ncommand = '$PLUGINS/faultserver'\nargs = ['-log', '$IN_ENV', '-log', 'x']\nenv = { A_TOKEN = '$IN_ENV' }\n")
+func testSecretOnCommandLine(t *testing.T, built string) {
+	s := newSecretive(t, built, "[servers.s]\ncommand = '$PLUGINS/faultserver'\nargs = ['-log', '$IN_ENV', '-log', 'x']\nenv = { A_TOKEN = '$IN_ENV' }\n")
 	out, code := s.run("doctor", "s")
 	s.quiet("doctor", out)
 	if code != 0 || !strings.Contains(out, "a secret is on its command line, where others on this machine can read it: args[1]\n") {
@@ -278,11 +288,8 @@ func TestSecretOnCommandLine(t *testing.T) {
 }
 
 // The same while collet serves: what a client is told, and what the process list shows.
-func TestSecretsStayInWhileServing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real processes")
-	}
-	s := newSecretive(t, leaks)
+func testSecretsStayInWhileServing(t *testing.T, built string) {
+	s := newSecretive(t, built, leaks)
 	ctx, cancel := context.WithTimeout(t.Context(), probeLimit)
 	defer cancel()
 	cmd := s.command(ctx, "serve", "--log-level", "debug")

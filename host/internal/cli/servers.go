@@ -53,6 +53,11 @@ func serversListRun(ctx context.Context, opts *serversListOptions) error {
 	}
 	defer h.Close()
 	servers := h.Servers()
+	for i, s := range servers {
+		if st, err := h.Credential(ctx, s.Name); err == nil && s.Error == "" && s.State != "disabled" && st.Wants() {
+			servers[i].Error = "needs login: collet auth login " + s.Name
+		}
+	}
 	if opts.JSON {
 		var o rawjson.Object
 		o.Raw("servers", serversJSON(servers))

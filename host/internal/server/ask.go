@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	"github.com/collet-dev/collet/host/internal/credential"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -15,11 +16,12 @@ const featureAsk = "ask"
 // Asker answers a question of an upstream for who made a call; see call.Asker.
 type Asker func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
-// hostService is service Host for one adapter process. Token is left out: the
-// host hands out no credentials yet.
+// hostService is service Host for one adapter process.
 type hostService struct {
 	adapterpb.UnimplementedHostServer
 	questions *questions
+	tokens    Tokens
+	settings  *credential.Settings // nil: it gets no tokens
 }
 
 // Ask hands a question to whoever made the call it belongs to.

@@ -38,7 +38,7 @@ func TestQuestions(t *testing.T) {
 	if _, err := ask("a"); failure.FromStatus(err) == nil {
 		t.Errorf("after the call: %v", err)
 	}
-	if _, err := h.Token(t.Context(), &adapterpb.TokenRequest{}); status.Code(err) != codes.Unimplemented {
+	if _, err := h.Token(t.Context(), &adapterpb.TokenRequest{}); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("token: %v", err)
 	}
 }

@@ -46,6 +46,9 @@ func (s *Server) serve(r *run) {
 	for {
 		var idle <-chan time.Time
 		left, on := s.retireUnused(r)
+		if l, due := s.retireStale(r); due && (!on || l < left) {
+			left, on = l, true
+		}
 		if on {
 			unused.Reset(left)
 			idle = unused.C
@@ -118,6 +121,12 @@ func (s *Server) leaveRun(r *run) {
 	if r.calls--; r.calls == 0 && r.quiet != nil {
 		close(r.quiet)
 		r.quiet = nil
+	}
+	if r.calls == 0 && !r.stale.IsZero() {
+		select {
+		case r.renewed <- struct{}{}: // it may have waited for this
+		default:
+		}
 	}
 }
 

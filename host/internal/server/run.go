@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/collet-dev/collet/host/internal/credential"
 	"github.com/collet-dev/collet/host/internal/snapshot"
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/describe"
@@ -50,6 +51,8 @@ type run struct {
 	key    *snapshot.Key // of what it says; nil: none of that is kept
 	// approval is how its last list stands; of whoever may list.
 	approval *approval
+	tokens   *credential.Settings // how it gets tokens; nil when it gets none
+	stale    time.Time            // when the token that its upstream was started with is about to expire; zero when it has none
 	// debugged: a debugger may hold the process for as long as it likes.
 	debugged bool
 

@@ -48,6 +48,8 @@ type Surroundings struct {
 	// Secrets is told of what is secret in the entries' values, and keeps it out of
 	// logs and failures. Default: a set of the server's own.
 	Secrets *redact.Set
+	// Tokens gets servers their tokens. Nil: they get none.
+	Tokens Tokens
 	// Asks reports whether callers can be asked. Nil: nobody can.
 	Asks func() bool
 	// Snapshots keeps what servers offer between runs. Nil: nothing is kept.

@@ -8,8 +8,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/credential"
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/launch"
@@ -18,9 +20,11 @@ import (
 // settings are a server's entry with every value resolved, as its adapter
 // process gets them.
 type settings struct {
-	env    []string // of the adapter process
-	config []byte   // for Configure
-	url    string   // what is reached, "" when it is no url
+	env    []string             // of the adapter process
+	config []byte               // for Configure
+	url    string               // what is reached, "" when it is no url
+	tokens *credential.Settings // how it gets its tokens; nil when it gets none
+	stale  time.Time            // when the token in config is about to expire; zero when it holds none
 }
 
 // resolve expands the entry's values and checks its configuration against the
@@ -38,6 +42,21 @@ func (s *Server) resolve(ctx context.Context, set *config.Server, desc *describe
 			env = append(env, k+"="+res.Env[k])
 		}
 	}
+	tokens, err := TokenSettings(set, res)
+	if err != nil {
+		return nil, err
+	}
+	token, stale, err := s.startToken(ctx, set, tokens)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		res.Env = maps.Clone(res.Env)
+		if res.Env == nil {
+			res.Env = map[string]string{}
+		}
+		res.Env[accessToken] = token
+	}
 	conf, err := s.adapterConfig(set, res)
 	if err != nil {
 		return nil, err
@@ -47,7 +66,7 @@ func (s *Server) resolve(ctx context.Context, set *config.Server, desc *describe
 			return nil, configFailure(set, problems)
 		}
 	}
-	return &settings{env: env, config: conf, url: res.URL}, nil
+	return &settings{env: env, config: conf, url: res.URL, tokens: tokens, stale: stale}, nil
 }
 
 // adapterConfig is the JSON object for Configure: the user's own config for a

@@ -154,7 +154,7 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 	// Resolving may run a user's !command, so it is part of the start's time.
 	settings, err := s.resolve(ctx, set, desc)
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && (ctx.Err() != nil || tokenless(err)):
 		return failed(AsFailure(err))
 	case err != nil:
 		f := misconfigured(err)
@@ -180,7 +180,7 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 		return failed(AsFailure(err))
 	}
 	r := newRun(s, proc, proc.Adapter(), desc, log)
-	r.key = key
+	r.key, r.tokens, r.stale = key, settings.tokens, settings.stale
 	r.debugged = gjson.Get(reattach, s.name).Exists()
 	tools, fail := r.open(ctx, settings.config)
 	if fail == nil {
@@ -264,11 +264,17 @@ func startFailure(parent, ctx context.Context, set *config.Server, limit time.Du
 func (r *run) open(ctx context.Context, config []byte) ([]*catalog.Tool, *Failure) {
 	req := &adapterpb.ConfigureRequest{Server: r.server.name, Config: config, HostVersion: r.server.env.Version}
 	if asks := r.server.env.Asks; asks != nil && asks() && slices.Contains(r.desc.Features, featureAsk) {
-		id, err := r.proc.ServeHost(&hostService{questions: &r.questions})
+		req.HostFeatures = append(req.HostFeatures, featureAsk)
+	}
+	if r.tokens != nil && r.server.env.Tokens != nil {
+		req.HostFeatures = append(req.HostFeatures, featureToken)
+	}
+	if req.HostFeatures != nil {
+		id, err := r.proc.ServeHost(&hostService{questions: &r.questions, tokens: r.server.env.Tokens, settings: r.tokens})
 		if err != nil {
 			return nil, AsFailure(err)
 		}
-		req.HostService, req.HostFeatures = id, []string{featureAsk}
+		req.HostService = id
 	}
 	if _, err := r.client.Configure(ctx, req); err != nil {
 		if status.Code(err) == codes.Unimplemented {

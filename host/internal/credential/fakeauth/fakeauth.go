@@ -45,6 +45,9 @@ type Server struct {
 	Grace   bool
 	Clients map[string]string                     // registered by hand: id to secret
 	Mutate  func(path string, doc map[string]any) // metadata, before it is sent
+	// Serve is what the resource does for those whose token is good; nil answers
+	// JSON-RPC with an empty result. It is called with no other request under way.
+	Serve http.Handler
 	// Fault may answer a request to the token endpoint instead, n counting them from
 	// 1, and says whether it did. It runs before the server has decided anything.
 	Fault func(n int, w http.ResponseWriter, r *http.Request) bool
@@ -286,6 +289,8 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request) {
 	case slices.ContainsFunc(s.Need, func(n string) bool { return !slices.Contains(g.scopes, n) }):
 		challenge("insufficient_scope")
 		w.WriteHeader(http.StatusForbidden)
+	case s.Serve != nil:
+		s.Serve.ServeHTTP(w, r)
 	default:
 		answer(w, http.StatusOK, map[string]any{"jsonrpc": "2.0", "id": 0, "result": map[string]any{}})
 	}
