@@ -59,16 +59,16 @@ func (k *Keeper) issue(ctx context.Context, s Settings, need Need) (Token, error
 	got, err := k.share(ctx, s, key, have.Access, func(ctx context.Context) (store.Credential, error) {
 		var t grant.Tokens
 		var err error
-		scopes := have.Scopes
+		scopes, asked := have.Scopes, k.opt.Now()
 		if s.grant() == Command {
 			t, err = run(ctx, s)
 		} else {
-			t, scopes, err = k.ownCredentials(ctx, s, need, have.Scopes)
+			t, asked, scopes, err = k.ownCredentials(ctx, s, need, have.Scopes)
 		}
 		if err != nil {
 			return store.Credential{}, failed(ctx, s, "get a token", err)
 		}
-		e := k.with(store.Credential{Scopes: scopes}, t)
+		e := k.with(store.Credential{Scopes: scopes}, t, asked)
 		k.mu.Lock()
 		k.issued[key] = issued{e}
 		k.mu.Unlock()
@@ -91,19 +91,19 @@ func refusedAnew(s Settings, need Need) error {
 }
 
 // ownCredentials is the client credentials grant (RFC 6749 section 4.4).
-func (k *Keeper) ownCredentials(ctx context.Context, s Settings, need Need, earlier []string) (grant.Tokens, []string, error) {
+func (k *Keeper) ownCredentials(ctx context.Context, s Settings, need Need, earlier []string) (_ grant.Tokens, asked time.Time, scopes []string, err error) {
 	l, err := k.prepare(ctx, s, Need{Scopes: union(earlier, need.Scopes), Challenge: need.Challenge})
 	if err != nil {
-		return grant.Tokens{}, nil, err
+		return grant.Tokens{}, asked, nil, err
 	}
 	id := register.Identity{ClientID: s.ClientID, Secret: s.ClientSecret}
 	if l.id, _, err = register.Choose(ctx, l.client, l.server, id, "", nil, k.opt.Now()); err != nil {
-		return grant.Tokens{}, nil, err
+		return grant.Tokens{}, asked, nil, err
 	}
-	t, err := k.persist(ctx, func(ctx context.Context) (grant.Tokens, error) {
+	t, asked, err := k.persist(ctx, func(ctx context.Context) (grant.Tokens, error) {
 		return grant.Credentials(ctx, l.client, l.endpoint(l.server.TokenEndpoint), l.scopes, l.resource.ID)
 	})
-	return t, l.scopes, err
+	return t, asked, l.scopes, err
 }
 
 // run runs the command of a server, which prints a token, or a JSON object as a token

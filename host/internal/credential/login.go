@@ -98,6 +98,7 @@ type login struct {
 	scopes   []string
 	known    *store.Registration
 	id       store.Client
+	asked    time.Time // for the tokens
 }
 
 // prepare finds out where a person has to log in, and for what.
@@ -206,6 +207,7 @@ func (l *login) browse(ctx context.Context, b Browser) (grant.Tokens, error) {
 		return grant.Tokens{}, err
 	}
 	l.k.tell(code)
+	l.asked = l.k.opt.Now()
 	tokens, err := grant.Code(ctx, l.client, l.endpoint(l.server.TokenEndpoint), code, uri, f.Verifier, l.resource.ID)
 	if err != nil {
 		return tokens, fmt.Errorf("exchange the code: %w", l.disown(ctx, err))
@@ -247,7 +249,9 @@ func (l *login) device(ctx context.Context, b Browser) (grant.Tokens, error) {
 	if err != nil {
 		return grant.Tokens{}, err
 	}
-	return d.Wait(ctx, l.client, l.endpoint(l.server.TokenEndpoint), l.resource.ID, sleep)
+	tokens, err := d.Wait(ctx, l.client, l.endpoint(l.server.TokenEndpoint), l.resource.ID, sleep)
+	l.asked = l.k.opt.Now() // the last of many times
+	return tokens, err
 }
 
 // identify finds the client, and stores it at once when it was registered for this:
@@ -304,7 +308,7 @@ func (k *Keeper) enter(ctx context.Context, l *login, t grant.Tokens) error {
 		Endpoint: l.s.endpoint(), Resource: l.resource.ID, Issuer: l.server.Issuer,
 		TokenEndpoint: l.server.TokenEndpoint, RevocationEndpoint: l.server.RevocationEndpoint,
 		Client: l.id, Scopes: l.scopes,
-	}, t)
+	}, t, l.asked)
 	err := k.store.Change(context.WithoutCancel(ctx), func(c *store.Contents) error {
 		c.Put(e)
 		return nil

@@ -132,18 +132,18 @@ func (k *Keeper) renew(ctx context.Context, s Settings, seen store.Credential) (
 	ask := func(ctx context.Context) (grant.Tokens, error) {
 		return grant.Refresh(ctx, client, at, e.Refresh, e.Resource)
 	}
-	tokens, err := k.persist(ctx, ask)
+	tokens, asked, err := k.persist(ctx, ask)
 	if r, ok := errors.AsType[*grant.Refused](err); ok && (r.Status == http.StatusNotFound || r.Status == http.StatusGone) {
 		// Nobody is there any more: it may have moved since the login.
 		if server, lost := discovery.Metadata(ctx, client, e.Issuer); lost == nil && server.TokenEndpoint != at.URL {
 			at.URL, e.TokenEndpoint, e.RevocationEndpoint = server.TokenEndpoint, server.TokenEndpoint, server.RevocationEndpoint
-			tokens, err = k.persist(ctx, ask)
+			tokens, asked, err = k.persist(ctx, ask)
 		}
 	}
 	if err != nil {
 		return seen, k.refused(ctx, s, *e, err)
 	}
-	return k.keep(ctx, s, *e, tokens)
+	return k.keep(ctx, s, *e, tokens, asked)
 }
 
 // lockPath is a file of its own for each credential, since a refresh lasts as long
@@ -153,9 +153,9 @@ func (k *Keeper) lockPath(e store.Credential) string {
 	return k.store.Path + "." + hex.EncodeToString(sum[:6]) + ".lock"
 }
 
-// persist asks for tokens until the answer is one that asking again does not change.
-func (k *Keeper) persist(ctx context.Context, ask func(context.Context) (grant.Tokens, error)) (grant.Tokens, error) {
-	var err error
+// persist asks for tokens until the answer is one that asking again does not change,
+// and says when it asked for it: their lifetime has begun by then at the earliest.
+func (k *Keeper) persist(ctx context.Context, ask func(context.Context) (grant.Tokens, error)) (_ grant.Tokens, asked time.Time, err error) {
 	for _, pause := range attempts {
 		if r, ok := errors.AsType[*grant.Refused](err); ok && r.RetryAfter > pause {
 			if r.RetryAfter > coolMost {
@@ -167,15 +167,16 @@ func (k *Keeper) persist(ctx context.Context, ask func(context.Context) (grant.T
 			break
 		}
 		var t grant.Tokens
+		asked = k.opt.Now()
 		if t, err = ask(ctx); err == nil || !transient(err) {
-			return t, err
+			return t, asked, err
 		}
 		k.opt.Log.Info("an authorization server did not answer a request for a token", "error", err)
 	}
 	if err == nil {
 		err = context.Cause(ctx)
 	}
-	return grant.Tokens{}, err
+	return grant.Tokens{}, asked, err
 }
 
 // refused is the failure of a refresh that did not come about. The credential stays
@@ -224,8 +225,8 @@ func (k *Keeper) refused(ctx context.Context, s Settings, e store.Credential, ca
 
 // keep stores new tokens. When that fails they are kept for this process: the old
 // ones may be worth nothing any more.
-func (k *Keeper) keep(ctx context.Context, s Settings, old store.Credential, t grant.Tokens) (store.Credential, error) {
-	e := k.with(old, t)
+func (k *Keeper) keep(ctx context.Context, s Settings, old store.Credential, t grant.Tokens, asked time.Time) (store.Credential, error) {
+	e := k.with(old, t, asked)
 	var err error
 	for i := range saves {
 		if i > 0 && sleep(ctx, attempts[1]) != nil {
@@ -272,10 +273,10 @@ func (k *Keeper) isUnsaved(e store.Credential) bool {
 	return ok && u.Refresh == e.Refresh
 }
 
-// with is a credential with new tokens in it.
-func (k *Keeper) with(e store.Credential, t grant.Tokens) store.Credential {
+// with is a credential with new tokens in it, which were asked for at that time.
+func (k *Keeper) with(e store.Credential, t grant.Tokens, asked time.Time) store.Credential {
 	k.tell(t.Access, t.Refresh)
-	e.Access, e.Refresh, e.Obtained, e.Expiry, e.Refused = t.Access, t.Refresh, k.opt.Now().UTC().Round(0), time.Time{}, ""
+	e.Access, e.Refresh, e.Obtained, e.Expiry, e.Refused = t.Access, t.Refresh, asked.UTC().Round(0), time.Time{}, ""
 	if t.Known {
 		e.Expiry = e.Obtained.Add(t.Lifetime)
 	}
