@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/collet-dev/collet/sdk/adapter"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/mcp"
@@ -47,12 +49,7 @@ func Server(opt Options) mcpadapter.Options {
 		Connect: func(ctx context.Context, env *adapter.Env, o mcp.Options) (mcpadapter.Upstream, error) {
 			o.ClientInfo = mcp.ClientInfo{Name: "collet", Version: env.HostVersion}
 			o.SkipProbe = true // it does not answer one
-			if o.Capabilities != nil {
-				// Not sampling: the server would have the caller's model pick the command,
-				// which has been picked. What shows secrets asks for a person's word.
-				o.Capabilities = json.RawMessage(`{"elicitation":{}}`)
-			}
-			o.OnRequest = honest(o.OnRequest)
+			o.Capabilities, o.OnRequest = declared(o.Capabilities), honest(o.OnRequest)
 			cmd := opt.command(env.DataDir)
 			c, err := mcp.Start(ctx, cmd, o)
 			if err != nil {
@@ -66,6 +63,17 @@ func Server(opt Options) mcpadapter.Options {
 		},
 		Shape: shape(opt),
 	}
+}
+
+// declared is what the server is told of what its caller can be asked, of all that the
+// host can pass on. Not sampling: the server would have the caller's model pick the
+// command, which has been picked. What shows secrets asks for a person's word.
+func declared(host json.RawMessage) json.RawMessage {
+	elicitation := gjson.GetBytes(host, "elicitation").Raw
+	if elicitation == "" {
+		return nil
+	}
+	return json.RawMessage(`{"elicitation":` + elicitation + `}`)
 }
 
 // version is the server's, without the commit that follows a plus sign.

@@ -172,3 +172,13 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// The server would have the caller's model pick commands.
+func TestNoSampling(t *testing.T) {
+	if got := declared(json.RawMessage(`{"elicitation":{"form":{}},"roots":{},"sampling":{}}`)); string(got) != `{"elicitation":{"form":{}}}` {
+		t.Errorf("%s", got)
+	}
+	if got := declared(nil); got != nil {
+		t.Errorf("%s of a host that asks nobody", got)
+	}
+}
