@@ -49,7 +49,7 @@ func warm(ctx context.Context, t *table, p *peers) error {
 		return err
 	}
 	floor, words := floorOf(micros, m)
-	t.atMost("warm call, 100 B, p50", words, micros(m[2]), float64(m[2])/float64(floor), 1.5)
+	t.atMost("warm call, 100 B, p50", words, micros(m[2]), float64(m[2])/float64(floor), 1.3)
 	return nil
 }
 

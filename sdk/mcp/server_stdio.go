@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/collet-dev/collet/sdk/internal/wire"
@@ -22,8 +23,21 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		return errServerClosed
 	}
 	defer s.work.Done()
+	if f, ok := in.(*os.File); ok {
+		own, release := pollable(f)
+		defer release()
+		in = own
+	}
+	if f, ok := out.(*os.File); ok {
+		own, release := pollable(f)
+		defer release()
+		out = own
+	}
 	broken := make(chan error, 1)
 	w := newWriter(lastCloser{out}, func(err error) { broken <- err })
+	if f, ok := out.(*os.File); ok {
+		w.now = atOnce(f)
+	}
 	written := make(chan struct{})
 	go func() {
 		defer close(written)

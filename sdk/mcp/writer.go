@@ -32,26 +32,32 @@ type outgoing struct {
 	withdrawn bool // none of it will be
 }
 
-// writer is the one goroutine that writes to the peer. Whoever sends only
-// queues, so a peer that stops reading blocks this goroutine and nobody else,
+// writer is the one goroutine that waits for the peer. Whoever sends writes at once
+// what the peer's pipe takes without waiting, when there is nothing before it, and
+// queues the rest, so a peer that stops reading blocks this goroutine and nobody else,
 // and a message is either whole on the wire or not there at all.
 type writer struct {
 	w      io.WriteCloser
-	failed func(error) // called once, when writing is over, unless by close
+	failed func(error)        // called once, when writing is over, unless by close
+	now    func(b []byte) int // writes what it can without waiting; nil where there is no such way
 
 	mu         sync.Mutex
 	wake       sync.Cond
 	queue      []*outgoing
 	batch      []*outgoing // what take returned last; run's alone
 	replies    int
-	bytes      int // of queue
-	replyBytes int // of the replies in it
+	bytes      int  // of queue
+	replyBytes int  // of the replies in it
+	writing    bool // somebody is; nobody else may
 	closed     bool
 }
 
 func newWriter(w io.WriteCloser, failed func(error)) *writer {
 	wr := &writer{w: w, failed: failed}
 	wr.wake.L = &wr.mu
+	if f, ok := w.(*os.File); ok {
+		wr.now = atOnce(f)
+	}
 	return wr
 }
 
@@ -68,13 +74,49 @@ func (wr *writer) enqueue(o *outgoing) error {
 		if wr.replies >= maxReplies || wr.replyBytes >= maxUnread {
 			return errors.New("too many unread messages")
 		}
-		wr.replies++
-		wr.replyBytes += len(o.message)
 	}
-	wr.queue = append(wr.queue, o)
-	wr.bytes += len(o.message)
-	wr.wake.Broadcast()
+	if o = wr.writeNow(o); o != nil {
+		wr.queue = append(wr.queue, o)
+		wr.count(o, 1)
+	}
+	if len(wr.queue) > 0 || wr.closed {
+		wr.wake.Broadcast() // run
+	}
 	return nil
+}
+
+// writeNow writes a message as far as that is possible without waiting, and returns
+// what is left of it to be queued: first of all, since who sends meanwhile queues
+// behind it. The caller holds mu, which is let go for the while.
+func (wr *writer) writeNow(o *outgoing) *outgoing {
+	if wr.now == nil || wr.writing || len(wr.queue) > 0 {
+		return o
+	}
+	wr.writing, o.began = true, true
+	wr.mu.Unlock()
+	n := wr.now(o.message)
+	wr.mu.Lock()
+	wr.writing = false
+	switch {
+	case n == len(o.message):
+		return nil
+	case n > 0:
+		o = &outgoing{message: o.message[n:], reply: o.reply, began: true}
+	default:
+		o.began = false
+	}
+	wr.queue = append([]*outgoing{o}, wr.queue...)
+	wr.count(o, 1)
+	return nil
+}
+
+// count adds a message to what is queued, times -1 takes it off.
+func (wr *writer) count(o *outgoing, times int) {
+	wr.bytes += times * len(o.message)
+	if o.reply {
+		wr.replies += times
+		wr.replyBytes += times * len(o.message)
+	}
 }
 
 // room waits until the peer has read enough for more messages, or until writing
@@ -99,11 +141,7 @@ func (wr *writer) withdraw(o *outgoing) bool {
 	for i, q := range wr.queue {
 		if q == o {
 			wr.queue = slices.Delete(wr.queue, i, i+1)
-			wr.bytes -= len(o.message)
-			if o.reply {
-				wr.replies--
-				wr.replyBytes -= len(o.message)
-			}
+			wr.count(o, -1)
 			break
 		}
 	}
@@ -132,8 +170,8 @@ func (wr *writer) close() {
 func (wr *writer) run() {
 	defer wr.w.Close()
 	var buf []byte
-	for {
-		batch := wr.take()
+	for wrote := false; ; wrote = true {
+		batch := wr.take(wrote)
 		if batch == nil {
 			return
 		}
@@ -154,18 +192,22 @@ func (wr *writer) run() {
 	}
 }
 
-// take waits for messages and marks those it returns as begun: one, or as many
-// as fit in one write. nil means
-// closed and written.
-func (wr *writer) take() []*outgoing {
+// take waits for messages and marks those it returns as begun: one, or as many as fit
+// in one write. wrote says that those of before are written. nil means closed and
+// written.
+func (wr *writer) take(wrote bool) []*outgoing {
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
-	for len(wr.queue) == 0 && !wr.closed {
+	if wrote {
+		wr.writing = false
+	}
+	for wr.writing || len(wr.queue) == 0 && !wr.closed {
 		wr.wake.Wait()
 	}
 	if len(wr.queue) == 0 {
 		return nil
 	}
+	wr.writing = true
 	n, size := 0, 0
 	for _, o := range wr.queue {
 		size += len(o.message)
@@ -173,11 +215,7 @@ func (wr *writer) take() []*outgoing {
 			break
 		}
 		o.began = true
-		wr.bytes -= len(o.message)
-		if o.reply {
-			wr.replies--
-			wr.replyBytes -= len(o.message)
-		}
+		wr.count(o, -1)
 		n++
 	}
 	wr.batch = append(wr.batch[:0], wr.queue[:n]...)

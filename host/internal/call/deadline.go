@@ -12,36 +12,59 @@ import (
 )
 
 // deadline ends an attempt that has been silent for too long, or has run for
-// too long altogether. Progress restarts the first, never the second.
+// too long altogether. Progress restarts the first, never the second. One timer is for
+// both: most attempts end before it matters.
 type deadline struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	idle   time.Duration
-	timer  *time.Timer
-	total  *time.Timer
+	total  time.Time // when the attempt's time is up
 
-	mu   sync.Mutex
-	open int // questions
+	mu     sync.Mutex
+	timer  *time.Timer
+	silent time.Time // when the silence has lasted too long; it rests while there are questions
+	open   int       // questions
+	over   bool
 }
 
 func newDeadline(parent context.Context, idle, total time.Duration) *deadline {
-	d := &deadline{idle: idle}
+	now := time.Now()
+	d := &deadline{idle: idle, total: now.Add(total), silent: now.Add(idle)}
 	d.ctx, d.cancel = context.WithCancelCause(parent)
-	d.timer = time.AfterFunc(idle, func() {
-		d.cancel(&expired{fmt.Sprintf("no answer and no progress within %s (timeout)", idle)})
-	})
-	d.total = time.AfterFunc(total, func() {
-		d.cancel(&expired{outOfTime})
-	})
+	d.mu.Lock() // the timer may be the first
+	defer d.mu.Unlock()
+	d.timer = time.AfterFunc(min(idle, total), d.expire)
 	return d
+}
+
+// expire ends the attempt if one of its times is up, and else waits for the next.
+func (d *deadline) expire() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	switch next := d.next(); {
+	case d.over:
+	case now.Before(next):
+		d.timer.Reset(next.Sub(now))
+	case next.Equal(d.total):
+		d.cancel(&expired{outOfTime})
+	default:
+		d.cancel(&expired{fmt.Sprintf("no answer and no progress within %s (timeout)", d.idle)})
+	}
+}
+
+// next is when the attempt ends at the latest. The caller holds mu.
+func (d *deadline) next() time.Time {
+	if d.open == 0 && d.silent.Before(d.total) {
+		return d.silent
+	}
+	return d.total
 }
 
 func (d *deadline) restart() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.open == 0 {
-		d.timer.Reset(d.idle)
-	}
+	d.silent = time.Now().Add(d.idle) // which the timer finds out
 }
 
 // reporting is what takes the progress of the attempt: it restarts the deadline,
@@ -63,13 +86,13 @@ func (d *deadline) asking(ask Asker) server.Asker {
 	return func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		d.mu.Lock()
 		d.open++
-		d.timer.Stop()
 		d.mu.Unlock()
 		defer func() {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			if d.open--; d.open == 0 {
-				d.timer.Reset(d.idle)
+			if d.open--; d.open == 0 && !d.over {
+				d.silent = time.Now().Add(d.idle)
+				d.timer.Reset(time.Until(d.next()))
 			}
 		}()
 		return ask(ctx, method, params)
@@ -77,8 +100,10 @@ func (d *deadline) asking(ask Asker) server.Asker {
 }
 
 func (d *deadline) stop() {
+	d.mu.Lock()
+	d.over = true
 	d.timer.Stop()
-	d.total.Stop()
+	d.mu.Unlock()
 	d.cancel(nil)
 }
 
