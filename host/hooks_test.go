@@ -3,6 +3,7 @@ package host_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -305,5 +306,39 @@ config = { rules = [{ tools = "hello/*", per_minute = 1, burst = 2 }] }
 	f := mustFail(t, h, host.Request{Tool: "hello/greet", Arguments: json.RawMessage(`{"name":"x"}`)})
 	if f.Class != failure.RateLimited || f.RetryAfter <= 0 || f.Delivery != failure.NotSent {
 		t.Errorf("%v %v %s", f.Class, f.RetryAfter, f.Message)
+	}
+}
+
+// A hook sees everything: its file is pinned as that of a server's plugin is.
+func TestHookIsPinned(t *testing.T) {
+	dir := t.TempDir()
+	plugin := filepath.Join(dir, "hook")
+	copyOf := func(name string) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(built, name))
+		if err == nil {
+			err = os.WriteFile(plugin, data, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	copyOf("collet-plugin-testhook")
+	opt := options(t, "[hooks.watch]\nplugin = \""+plugin+"\"\n")
+	check := func() error {
+		t.Helper()
+		h, err := host.Open(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		return h.Hooks(t.Context())[0].Err
+	}
+	if err := check(); err != nil {
+		t.Fatal(err)
+	}
+	copyOf("collet-plugin-hello")
+	if err := check(); err == nil || !strings.Contains(err.Error(), "is not the one that was pinned") {
+		t.Errorf("a hook that was swapped: %v", err)
 	}
 }

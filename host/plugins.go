@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/adrg/xdg"
+
 	"github.com/collet-dev/collet/host/internal/pins"
 	"github.com/collet-dev/collet/host/internal/server"
 )
@@ -124,9 +126,12 @@ func (h *Host) stand(p *Plugin, use pins.Use) {
 	}
 }
 
+// InstalledPlugins is the directory of the plugins that the user has installed.
+func InstalledPlugins() string { return filepath.Join(xdg.DataHome, "collet", "plugins") }
+
 // newKeeper is the keeper of a host with these options.
 func newKeeper(opt Options) *pins.Keeper {
-	k := &pins.Keeper{StateDir: opt.StateDir, Copies: &pins.Copies{Dir: filepath.Join(opt.CacheDir, "pinned")}, Frozen: opt.FrozenPins}
+	k := &pins.Keeper{StateDir: opt.StateDir, Copies: &pins.Copies{Dir: filepath.Join(opt.CacheDir, "pinned")}, Frozen: opt.FrozenPins, Installed: InstalledPlugins()}
 	k.Trusted = append(k.Trusted, opt.PluginDirs...)
 	if exe, err := os.Executable(); err == nil {
 		k.Trusted = append(k.Trusted, filepath.Dir(exe))

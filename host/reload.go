@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/adrg/xdg"
-
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/plugins"
 )
@@ -78,7 +76,7 @@ func (f *pluginFinder) look(dirs []string) {
 	if exe, err := os.Executable(); err == nil {
 		dirs = append(dirs, filepath.Dir(exe))
 	}
-	dirs = append(dirs, filepath.Join(xdg.DataHome, "collet", "plugins"))
+	dirs = append(dirs, InstalledPlugins())
 	f.now.Store(&plugins.Finder{Dirs: dirs})
 }
 

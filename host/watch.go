@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/collet-dev/collet/host/internal/config"
@@ -44,7 +45,7 @@ func newWatch(ctx context.Context, h *Host, layers []Layer) *watch {
 	ready := make(chan struct{})
 	defer close(ready)
 	var err error
-	w.files, err = reload.Watch(files, func(ctx context.Context) {
+	w.files, err = reload.Watch(func() []string { return h.withPins(files()) }, func(ctx context.Context) {
 		<-ready
 		w.refresh(ctx)
 	}, h.opt.Log)
@@ -54,6 +55,18 @@ func newWatch(ctx context.Context, h *Host, layers []Layer) *watch {
 	}
 	w.refresh(ctx)
 	return w
+}
+
+// withPins are configuration files and those of their pins.
+func (h *Host) withPins(files []string) []string {
+	all := slices.Clone(files)
+	for _, file := range files {
+		if abs, err := filepath.Abs(file); err == nil {
+			f := h.pins.File(abs)
+			all = append(all, f.Path, f.Fallback)
+		}
+	}
+	return all
 }
 
 func (w *watch) close() {
@@ -70,6 +83,7 @@ func (w *watch) refresh(ctx context.Context) {
 	h := w.host
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
+	h.hub.Reconsider() // perhaps it is the pins that changed
 	layers, problems := w.read()
 	if slices.EqualFunc(layers, w.layers, sameLayer) && slices.Equal(problems, w.problems) {
 		return

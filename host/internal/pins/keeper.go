@@ -20,6 +20,10 @@ type Keeper struct {
 	// Trusted are directories whose plugins are trusted as this program is: its own.
 	// A link in one that leads out of it is trusted no more than where it leads.
 	Trusted []string
+	// Installed is where plugins are installed. What lies there as
+	// store/SHA256/FILE stays there for those whose pins name it, whatever version is
+	// in use otherwise. "": nothing is installed.
+	Installed string
 	// Frozen has nothing pinned that is not: Admit refuses such a plugin, and Remember
 	// does nothing.
 	Frozen bool
@@ -147,6 +151,9 @@ func (k *Keeper) Admit(ctx context.Context, u Use) (*Executable, error) {
 		}
 	}
 	if !slices.Contains(pinned, x.SHA256) {
+		if kept := k.kept(ctx, u.Path, pinned); kept != nil {
+			return kept, nil
+		}
 		return nil, &ChangedError{u, Standing{State: Changed, SHA256: x.SHA256, Pins: pinned, Lock: file.Path, Target: target(u.Path)}}
 	}
 	return x, nil
@@ -174,8 +181,36 @@ func (k *Keeper) Standing(u Use) (Standing, error) {
 		s.State = Pinned
 	default:
 		s.State = Changed
+		for _, sum := range s.Pins {
+			if at := k.keptAt(u.Path, sum); at != "" {
+				if is, err := k.Copies.Sum(at); err == nil && is == sum {
+					s.State, s.SHA256 = Pinned, sum
+				}
+			}
+		}
 	}
 	return s, nil
+}
+
+// kept is the version of an installed plugin that is pinned, if another one is in use.
+func (k *Keeper) kept(ctx context.Context, path string, pinned []string) *Executable {
+	for _, sum := range pinned {
+		if at := k.keptAt(path, sum); at != "" {
+			if x, err := k.Copies.Of(ctx, at); err == nil && x.SHA256 == sum {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+// keptAt is where the store has an installed plugin with that digest, "" for a plugin
+// that was not installed.
+func (k *Keeper) keptAt(path, sum string) string {
+	if k.Installed == "" || filepath.Dir(path) != k.Installed {
+		return ""
+	}
+	return filepath.Join(k.Installed, "store", sum, filepath.Base(path))
 }
 
 // AcceptPlugin accepts a file with that digest for a plugin, whatever was accepted

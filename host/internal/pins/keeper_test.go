@@ -406,3 +406,54 @@ func TestRememberIsBounded(t *testing.T) {
 		t.Errorf("%+v, %v", r.Changed, err)
 	}
 }
+
+// Of an installed plugin the version runs that is pinned, whatever version is in use
+// otherwise, as long as the store has it as it was.
+func TestInstalledVersionStays(t *testing.T) {
+	d := newDesk(t, "the first version")
+	stored := func(content string) string {
+		t.Helper()
+		x := filepath.Join(d.dir, "made")
+		if err := os.WriteFile(x, []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		sum, err := hashFile(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := filepath.Join(d.dir, "store", sum, filepath.Base(d.plugin))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.Rename(x, at)); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	at := stored("the first version")
+	keeper := func() *Keeper {
+		k := d.keeper()
+		k.Installed = d.dir
+		return k
+	}
+	if _, err := keeper().Admit(t.Context(), d.use()); err != nil {
+		t.Fatal(err)
+	}
+	d.write(t, "the second version")
+	x, err := keeper().Admit(t.Context(), d.use())
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds(t, x.Run, "the first version")
+	if s, err := keeper().Standing(d.use()); err != nil || s.State != Pinned {
+		t.Errorf("%+v, %v", s, err)
+	}
+	// Not from a store that somebody has written to, nor for a plugin that lies elsewhere.
+	if err := os.WriteFile(at, []byte("the swapped version"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := keeper().Admit(t.Context(), d.use()); err == nil {
+		t.Errorf("%+v", x)
+	}
+	if err := os.WriteFile(at, []byte("the first version"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d.refused(t) // whose keeper knows no installed plugins
+}

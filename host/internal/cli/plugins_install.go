@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/plugins/install"
+)
+
+type pluginsInstallOptions struct {
+	Streams *terminal.Streams
+	Store   install.Store
+	Fetcher install.Fetcher
+	Host    func(context.Context) (openHost, error) // of the configuration, if there is one
+
+	Source, Name string
+	Unchecked    bool
+}
+
+func newCmdPluginsInstall(f *Factory, runF func(context.Context, *pluginsInstallOptions) error) *cobra.Command {
+	opts := f.installing()
+	cmd := &cobra.Command{
+		Use:   "install PATH|URL|github.com/OWNER/NAME[@VERSION]",
+		Short: "Install a plugin from a file, a directory, an address or a GitHub release",
+		Long: `Fetch a plugin, check it against the checksums.txt beside it, and install it. A
+directory has what a release has: collet-plugin-NAME_OS_ARCH, packed or not, and
+checksums.txt. Until everything is in place the version of before is in use.
+
+Nothing of it is executed. The pin in the configuration's mcp.lock is the new
+file's; other mcp.lock files go on with the version that they name.`,
+		Example: "  collet plugins install github.com/acme/collet-plugin-acme@v1.4.0\n  collet plugins install ./mirror",
+		Args:    exactly(1, "what to install, PATH, URL or github.com/OWNER/NAME,"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Source = args[0]
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return pluginsInstallRun(cmd.Context(), opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.Name, "name", "", "the plugin's name, where its files do not say it, or there are several")
+	cmd.Flags().BoolVar(&opts.Unchecked, "unchecked", false, "install what comes over the network without checksums")
+	return cmd
+}
+
+// installing are the options that all commands about installed plugins share.
+func (f *Factory) installing() *pluginsInstallOptions {
+	return &pluginsInstallOptions{
+		Streams: f.Streams, Store: install.Store{Dir: host.InstalledPlugins()}, Host: f.openSilently,
+		Fetcher: install.Fetcher{
+			GitHub: strings.TrimSuffix(f.Getenv("COLLET_GITHUB_API"), "/"),
+			Token:  cmp.Or(f.Getenv("GITHUB_TOKEN"), f.Getenv("GH_TOKEN")),
+		},
+	}
+}
+
+func pluginsInstallRun(ctx context.Context, opts *pluginsInstallOptions) error {
+	spinner := opts.Streams.Spin("looking for " + visible(opts.Source))
+	asset, err := opts.Fetcher.Find(ctx, opts.Source, opts.Name)
+	spinner.Stop()
+	if err != nil {
+		return exitf(exitUnreachable, "install %s: %s", visible(opts.Source), visible(err.Error()))
+	}
+	return opts.install(ctx, asset, false)
+}
+
+// install fetches an asset and puts it in place.
+func (opts *pluginsInstallOptions) install(ctx context.Context, asset *install.Asset, pinned bool) error {
+	if asset.SHA256 == "" && !filepath.IsAbs(asset.Source) && !opts.Unchecked {
+		return exitf(exitAuth, "install %s from %s: there is no checksums.txt beside it, so nothing says that it is what its author made; --unchecked installs it nevertheless", asset.Name, visible(asset.Source))
+	}
+	spinner := opts.Streams.Spin("fetching " + asset.Name)
+	staged, err := asset.Stage(ctx, opts.Store)
+	spinner.Stop()
+	if err != nil {
+		return exitf(exitUnreachable, "%s", visible(err.Error()))
+	}
+	staged.Pinned = pinned
+	if err := opts.Store.Use(ctx, staged); err != nil {
+		return exitf(exitConfiguration, "%s", visible(err.Error()))
+	}
+	checked := "nothing to check it against"
+	if staged.Checked != "" {
+		checked = "as its " + staged.Checked + " says"
+	}
+	_, err = fmt.Fprintf(opts.Streams.Out, "%s %s\nfrom     %s\nsha256   %s, %s\n", asset.Name, cmp.Or(visible(staged.Version), "(no version)"), visible(staged.Source), staged.SHA256, checked)
+	return errors.Join(err, opts.pin(ctx, &staged.Receipt))
+}
+
+// pin has the mcp.lock of the configuration name the version that was installed. Who
+// has no configuration yet has nothing to pin for.
+func (opts *pluginsInstallOptions) pin(ctx context.Context, r *install.Receipt) error {
+	h, err := opts.Host(ctx)
+	if err != nil {
+		return nil
+	}
+	defer h.Close()
+	plugins, err := h.Plugins(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range plugins {
+		p := &plugins[i]
+		if p.Name != r.Name || filepath.Dir(p.Path) != opts.Store.Dir || p.State == "" || slices.Equal(p.Pins, []string{r.SHA256}) {
+			continue
+		}
+		p.SHA256 = r.SHA256
+		if err := h.AcceptPlugin(ctx, p); err != nil {
+			return exitf(exitConfiguration, "%v; 'collet plugins trust %s' tries it again, until then the version of before is started", err, r.Name)
+		}
+		opts.Streams.Note("collet: pinned in %s", visible(p.Lock))
+	}
+	return nil
+}
+
+func newCmdPluginsUpgrade(f *Factory, runF func(context.Context, *pluginsInstallOptions) error) *cobra.Command {
+	opts := f.installing()
+	cmd := &cobra.Command{
+		Use:   "upgrade [NAME]",
+		Short: "Install what an installed plugin's source has now",
+		Long:  "Look again where the plugin NAME, or every installed one, came from, and install what\nis there now. Those that are pinned are left alone.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("unexpected argument %q", args[1])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				opts.Name = args[0]
+			}
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return pluginsUpgradeRun(cmd.Context(), opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.Unchecked, "unchecked", false, "install what comes over the network without checksums")
+	return cmd
+}
+
+func pluginsUpgradeRun(ctx context.Context, opts *pluginsInstallOptions) error {
+	receipts := opts.Store.Receipts()
+	if opts.Name != "" {
+		r, err := opts.Store.Receipt(opts.Name)
+		if err != nil {
+			return notInstalled(opts.Name, err)
+		}
+		if r.Pinned {
+			return exitf(exitUsage, "%s is pinned at %s; 'collet plugins pin --off %s' lets it be upgraded", opts.Name, cmp.Or(visible(r.Version), r.SHA256), opts.Name)
+		}
+		receipts = []install.Receipt{*r}
+	}
+	failed := exitOK
+	for _, r := range receipts {
+		if r.Pinned {
+			opts.Streams.Note("collet: %s is pinned, and left alone", r.Name)
+			continue
+		}
+		asset, err := opts.Fetcher.Find(ctx, r.Source, r.Name)
+		switch {
+		case err != nil:
+			opts.Streams.Note("collet: upgrade %s: %s", r.Name, visible(err.Error()))
+			failed = worse(failed, exitUnreachable)
+		case asset.Version != "" && asset.Version == r.Version:
+			opts.Streams.Note("collet: %s %s is the latest", r.Name, visible(r.Version))
+		default:
+			if err := opts.install(ctx, asset, false); err != nil {
+				opts.Streams.Note("collet: %v", err)
+				failed = worse(failed, exitCode(err))
+			}
+		}
+	}
+	return quiet(failed)
+}
+
+func notInstalled(name string, err error) error {
+	if errors.Is(err, install.ErrNotInstalled) {
+		return exitf(exitNotFound, "%s is not installed; 'collet plugins list' shows the plugins there are", visible(name))
+	}
+	return exitf(exitConfiguration, "%s: %s", visible(name), visible(err.Error()))
+}
+
+func newCmdPluginsRemove(f *Factory, runF func(context.Context, *pluginsInstallOptions) error) *cobra.Command {
+	opts := f.installing()
+	return &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove an installed plugin",
+		Args:  exactly(1, "the plugin's NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Name = args[0]
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			if err := opts.Store.Remove(cmd.Context(), opts.Name); err != nil {
+				return notInstalled(opts.Name, err)
+			}
+			opts.Streams.Note("collet: %s is removed", opts.Name)
+			return nil
+		},
+	}
+}
+
+func newCmdPluginsPin(f *Factory, runF func(context.Context, *pluginsInstallOptions) error) *cobra.Command {
+	opts := f.installing()
+	off := false
+	cmd := &cobra.Command{
+		Use:   "pin NAME",
+		Short: "Have upgrades leave an installed plugin at its version",
+		Args:  exactly(1, "the plugin's NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Name = args[0]
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			if err := opts.Store.Pin(cmd.Context(), opts.Name, !off); err != nil {
+				return notInstalled(opts.Name, err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&off, "off", false, "let it be upgraded again")
+	return cmd
+}

@@ -1,0 +1,122 @@
+package install
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+)
+
+// maxEntries is how many files of an archive are looked at.
+const maxEntries = 10_000
+
+// Stage fetches an asset, checks it, and puts the plugin in it into the store. Of an
+// archive one file alone is taken, by its own name, and written under a name that the
+// archive does not decide: nothing in it says where anything goes.
+func (a *Asset) Stage(ctx context.Context, s Store) (*Staged, error) {
+	p, err := a.stage(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("install %s from %s: %w", a.Name, a.Source, err)
+	}
+	p.Source, p.Version = a.Source, a.Version
+	if a.SHA256 != "" {
+		p.Checked = checksumsFile
+	}
+	return p, nil
+}
+
+func (a *Asset) stage(ctx context.Context, s Store) (*Staged, error) {
+	from, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	packed := strings.HasSuffix(a.file, ".tar.gz") || strings.HasSuffix(a.file, ".tgz") || strings.HasSuffix(a.file, ".zip")
+	if !packed {
+		return s.Stage(ctx, a.Name, from, a.SHA256)
+	}
+	// Nothing is unpacked that is not what its checksum says.
+	archive, err := os.CreateTemp("", "collet-install-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(archive.Name())
+	defer archive.Close()
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(archive, h), io.LimitReader(contextReader{ctx, from}, maxPlugin+1))
+	switch sum := hex.EncodeToString(h.Sum(nil)); {
+	case err != nil:
+		return nil, err
+	case n > maxPlugin:
+		return nil, fmt.Errorf("the archive is larger than %d bytes", maxPlugin)
+	case a.SHA256 != "" && sum != a.SHA256:
+		return nil, fmt.Errorf("the sha256 of %s is %s, and its checksum says %s: it was damaged on the way, or somebody changed it", a.file, sum, a.SHA256)
+	}
+	if strings.HasSuffix(a.file, ".zip") {
+		return a.stageZip(ctx, s, archive, n)
+	}
+	return a.stageTar(ctx, s, archive)
+}
+
+// isPlugin reports whether a file of an archive is the plugin: a regular file with
+// its name, with or without the platform, in whatever directory.
+func (a *Asset) isPlugin(name string) bool {
+	base := unpackedName(path.Base(name))
+	return base == prefix+a.Name || base == unpackedName(a.file)
+}
+
+func (a *Asset) missing() error {
+	return fmt.Errorf("there is no %s%s in %s", prefix, a.Name, a.file)
+}
+
+func (a *Asset) stageTar(ctx context.Context, s Store, archive *os.File) (*Staged, error) {
+	if _, err := archive.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	z, err := gzip.NewReader(archive)
+	if err != nil {
+		return nil, err
+	}
+	// What is skipped is unpacked as well: a small archive may hold gigabytes of it.
+	entries := tar.NewReader(io.LimitReader(contextReader{ctx, z}, 2*maxPlugin))
+	for range maxEntries {
+		e, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e.Typeflag == tar.TypeReg && a.isPlugin(e.Name) {
+			return s.Stage(ctx, a.Name, entries, "")
+		}
+	}
+	return nil, a.missing()
+}
+
+func (a *Asset) stageZip(ctx context.Context, s Store, archive *os.File, size int64) (*Staged, error) {
+	z, err := zip.NewReader(archive, size)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range z.File[:min(len(z.File), maxEntries)] {
+		if !e.Mode().IsRegular() || !a.isPlugin(e.Name) {
+			continue
+		}
+		r, err := e.Open()
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return s.Stage(ctx, a.Name, r, "")
+	}
+	return nil, a.missing()
+}

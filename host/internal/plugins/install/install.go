@@ -1,0 +1,278 @@
+// Package install keeps plugins that a person had installed: it fetches them from a
+// file, a directory, an address or a GitHub release, checks them against the
+// checksums beside them, and puts them where plugins are looked for, so that at every
+// moment there is the version of before or the new one, whole.
+//
+// It executes nothing, pins nothing, and knows no configuration.
+//
+// A directory of installed plugins holds
+//
+//	store/SHA256/collet-plugin-NAME   each file that was installed, never written again
+//	collet-plugin-NAME                a link to the one in use; what is looked for
+//	receipts/NAME.json                where it came from; written last
+package install
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/lockfile"
+)
+
+// Receipt says where an installed plugin came from.
+type Receipt struct {
+	Name    string    `json:"name"`
+	Source  string    `json:"source"`            // as it was named, without the version
+	Version string    `json:"version,omitempty"` // the release's tag; empty where there is none
+	SHA256  string    `json:"sha256"`            // of the plugin's file
+	Checked string    `json:"checked"`           // what it was checked against; "" is nothing
+	When    time.Time `json:"installed"`
+	Pinned  bool      `json:"pinned,omitempty"` // upgrade leaves it alone
+}
+
+// Store is a directory of installed plugins. Processes may use it at once.
+type Store struct {
+	Dir string
+	// step is called between the steps of an installation, in tests.
+	step func(string)
+}
+
+const (
+	prefix = "collet-plugin-"
+	// lockWait bounds the wait for another process that installs, which holds the lock
+	// while it puts a file in place, not while it fetches.
+	lockWait = 30 * time.Second
+	// maxReceipt bounds a receipt's file in bytes.
+	maxReceipt = 64 << 10
+)
+
+var pluginName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
+
+// ErrNotInstalled is that there is no receipt for a plugin.
+var ErrNotInstalled = errors.New("it is not installed")
+
+// Staged is a plugin that was fetched and checked, and is not in use yet.
+type Staged struct {
+	Receipt
+	path string // in the store
+}
+
+func (s Store) at(step string) {
+	if s.step != nil {
+		s.step(step)
+	}
+}
+
+// Stage puts a plugin's file, as r reads, into the store. It changes nothing for those
+// who use the plugin. want is the SHA-256 that it has to have; "" is any.
+func (s Store) Stage(ctx context.Context, name string, r io.Reader, want string) (*Staged, error) {
+	if !pluginName.MatchString(name) {
+		return nil, fmt.Errorf("%q is no plugin's name", name)
+	}
+	store := filepath.Join(s.Dir, "store")
+	if err := os.MkdirAll(store, 0o700); err != nil {
+		return nil, err
+	}
+	part, err := os.OpenFile(filepath.Join(store, ".part-"+strings.ToLower(rand.Text())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(part.Name()) // fails once it is renamed
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(part, h), io.LimitReader(contextReader{ctx, r}, maxPlugin+1))
+	s.at("written")
+	err = errors.Join(err, part.Sync(), part.Chmod(0o500), part.Close())
+	sum := hex.EncodeToString(h.Sum(nil))
+	switch {
+	case err != nil:
+		return nil, err
+	case n > maxPlugin:
+		return nil, fmt.Errorf("it is larger than %d bytes", maxPlugin)
+	case n == 0:
+		return nil, errors.New("it is empty")
+	case want != "" && sum != want:
+		return nil, fmt.Errorf("its sha256 is %s, and its checksum says %s: it was damaged on the way, or somebody changed it", sum, want)
+	}
+	dir := filepath.Join(store, sum)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, fileName(name))
+	s.at("checked")
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() != n {
+		if err := os.Rename(part.Name(), path); err != nil {
+			return nil, err
+		}
+	}
+	s.at("stored")
+	return &Staged{Receipt{Name: name, SHA256: sum}, path}, nil
+}
+
+// Use puts a staged plugin in the place of the version in use. When it fails, or the
+// process ends on the way, that version is in use still, or this one is.
+func (s Store) Use(ctx context.Context, p *Staged) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.link(p.Name, p.path); err != nil {
+		return fmt.Errorf("put %s in place: %w", p.Name, err)
+	}
+	s.at("linked")
+	if err := s.write(&p.Receipt); err != nil {
+		return err
+	}
+	s.at("receipt")
+	return nil
+}
+
+// link makes the link that is looked for lead to path, at once.
+func (s Store) link(name, path string) error {
+	temp := filepath.Join(s.Dir, ".link-"+strings.ToLower(rand.Text()))
+	if err := place(path, temp); err != nil {
+		return err
+	}
+	s.at("link made")
+	if err := os.Rename(temp, filepath.Join(s.Dir, fileName(name))); err != nil {
+		_ = os.Remove(temp)
+		return err
+	}
+	return nil
+}
+
+func (s Store) lock(ctx context.Context) (unlock func(), err error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	return lockfile.Lock(ctx, filepath.Join(s.Dir, ".lock"))
+}
+
+func (s Store) receiptPath(name string) string {
+	return filepath.Join(s.Dir, "receipts", name+".json")
+}
+
+func (s Store) write(r *Receipt) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := s.receiptPath(r.Name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	part := filepath.Join(filepath.Dir(path), ".part-"+strings.ToLower(rand.Text()))
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		s.at("receipt made")
+		err = os.Rename(part, path)
+	}
+	if err != nil {
+		_ = os.Remove(part)
+		return fmt.Errorf("write the receipt of %s: %w", r.Name, err)
+	}
+	return nil
+}
+
+// Receipt is that of an installed plugin; ErrNotInstalled when there is none.
+func (s Store) Receipt(name string) (*Receipt, error) {
+	if !pluginName.MatchString(name) {
+		return nil, ErrNotInstalled
+	}
+	f, err := os.Open(s.receiptPath(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotInstalled
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var r Receipt
+	if err := json.NewDecoder(io.LimitReader(f, maxReceipt)).Decode(&r); err != nil || r.Name != name {
+		return nil, fmt.Errorf("the receipt %s is damaged; install %s again", s.receiptPath(name), name)
+	}
+	return &r, nil
+}
+
+// Receipts are those of all installed plugins, by name. Damaged ones are left out.
+func (s Store) Receipts() []Receipt {
+	entries, err := os.ReadDir(filepath.Join(s.Dir, "receipts"))
+	if err != nil {
+		return nil
+	}
+	var all []Receipt
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok {
+			if r, err := s.Receipt(name); err == nil {
+				all = append(all, *r)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Receipt) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Pin has upgrades leave a plugin alone, or not.
+func (s Store) Pin(ctx context.Context, name string, pinned bool) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := s.Receipt(name)
+	if err != nil {
+		return err
+	}
+	r.Pinned = pinned
+	return s.write(r)
+}
+
+// Remove takes an installed plugin away. Files of it that a mcp.lock may still name
+// stay in the store.
+func (s Store) Remove(ctx context.Context, name string) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := s.Receipt(name); errors.Is(err, ErrNotInstalled) {
+		return err
+	}
+	if err := os.Remove(filepath.Join(s.Dir, fileName(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	s.at("unlinked")
+	return os.Remove(s.receiptPath(name))
+}
+
+// contextReader reads until ctx ends.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
