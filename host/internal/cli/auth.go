@@ -234,6 +234,9 @@ type credentialOf struct {
 	fault string
 }
 
+// unknownCredential is the state of a credential that cannot be told.
+const unknownCredential host.CredentialState = "unknown"
+
 // credentials are those of the servers that could have one, or that of server.
 func credentials(ctx context.Context, h openHost, server string) (all []credentialOf, err error) {
 	if server != "" {
@@ -247,7 +250,7 @@ func credentials(ctx context.Context, h openHost, server string) (all []credenti
 			if f.Class == failure.NotFound {
 				continue // it could have none
 			}
-			c.fault = f.Message
+			c.fault, c.State = f.Message, unknownCredential
 		} else if st.State == host.LoggedOut && !st.Configured {
 			continue // it has not asked for a login
 		}

@@ -31,34 +31,6 @@ type protected struct {
 	auth *fakeauth.Server
 }
 
-// protectedPeer is what is behind the tokens: one tool that tells what it was sent, and
-// one that fails with it.
-var protectedPeer = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	id := gjson.GetBytes(body, "id").Raw
-	if id == "" {
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	said, _ := json.Marshal("it was sent " + r.Header.Get("Authorization"))
-	w.Header().Set("Content-Type", "application/json")
-	answer := func(result string) { fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, id, result) }
-	switch gjson.GetBytes(body, "method").String() {
-	case "server/discover":
-		answer(`"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"protected","version":"1"}}`)
-	case "tools/list":
-		answer(`"result":{"tools":[{"name":"tell","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}}]}`)
-	case "tools/call":
-		if gjson.GetBytes(body, "params.name").String() == "fail" {
-			answer(`"error":{"code":-32000,"message":` + string(said) + `}`)
-			return
-		}
-		answer(`"result":{"content":[{"type":"text","text":` + string(said) + `}]}`)
-	default:
-		answer(`"error":{"code":-32601,"message":"method not found"}`)
-	}
-})
-
 // The browsers of tests: a program that follows the login, one that only keeps what it
 // was called with, and one that waits.
 const browsers = `#!/bin/sh
@@ -478,4 +450,106 @@ oauth = { resource = "$RESOURCE" }
 		p.quiet(fmt.Sprint(args), out)
 	}
 	p.files("token.txt", "got.txt", "credentials.json")
+}
+
+// A model is told what a person has to do, and once it is done its calls succeed without
+// a new session.
+func testLoginForModel(t *testing.T, built string) {
+	p := newProtected(t, built, "")
+	ctx, cancel := context.WithTimeout(t.Context(), probeLimit)
+	defer cancel()
+	cmd := p.command(ctx, "serve", "--log-level", "debug")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr := &syncBuffer{more: make(chan struct{}, 1)}
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(out)
+	id := 0
+	ask := func(method, params string) string {
+		id++
+		fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
+		for {
+			var raw json.RawMessage
+			if err := d.Decode(&raw); err != nil {
+				t.Fatalf("%s: %v, stderr %s", method, err, stderr)
+			}
+			if gjson.GetBytes(raw, "id").Int() == int64(id) {
+				return string(raw)
+			}
+		}
+	}
+	ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	got := ask("tools/call", `{"name":"web__tell","arguments":{}}`)
+	if gjson.Get(got, "result.structuredContent.error.class").String() != "auth-failure" || !strings.Contains(gjson.Get(got, "result.content.0.text").String(), "collet auth login web") {
+		t.Errorf("before the login: %s", got)
+	}
+	p.must(0, "auth", "login", "web")
+	got = ask("tools/call", `{"name":"web__tell","arguments":{}}`)
+	text := gjson.Get(got, "result.content.0.text").String()
+	token := strings.TrimPrefix(text, "it was sent Bearer ")
+	if !p.auth.Accepts(token) {
+		t.Fatalf("after it: %s", got)
+	}
+	p.tokens()
+	p.loud = append(p.loud, token)
+	// Its end, too, is nobody's business.
+	p.auth.Expire()
+	p.age()
+	if got := ask("tools/call", `{"name":"web__tell","arguments":{}}`); gjson.Get(got, "result.isError").Bool() {
+		t.Errorf("after the token ended: %s", got)
+	}
+	if got := ask("tools/call", `{"name":"web__fail","arguments":{}}`); !strings.Contains(got, "it was sent Bearer [token]") {
+		t.Errorf("an error is %s", got)
+	}
+	p.processes(cmd.Process.Pid)
+	in.Close()
+	io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	p.quiet("stderr", stderr.String())
+	p.files("credentials.json", "opened")
+}
+
+// A server that wants more than the token allows is told of with what to do, and the
+// next login asks for it.
+func testStepUp(t *testing.T, built string) {
+	p := newProtected(t, built, "")
+	p.auth.Change(func() { p.auth.Scopes = []string{"read"} })
+	p.must(0, "auth", "login", "web")
+	p.must(0, "tools", "call", "web/tell")
+	p.auth.Change(func() { p.auth.Need = []string{"write"} })
+	if out := p.must(5, "tools", "call", "web/tell"); !strings.Contains(out, "write") || !strings.Contains(out, "collet auth login web") {
+		t.Errorf("the refusal says %s", out)
+	}
+	p.must(0, "auth", "login", "web")
+	p.must(0, "tools", "call", "web/tell")
+	if got := gjson.Get(p.must(0, "auth", "status", "web", "--json"), "credentials.0.scopes").Raw; got != `["read","write"]` && got != `["write","read"]` {
+		t.Errorf("the scopes are %s", got)
+	}
+}
+
+// A person with another device enters a code there.
+func testLoginOnAnotherDevice(t *testing.T, built string) {
+	p := newProtected(t, built, "[servers.web]\nurl = '$RESOURCE'\noauth = { grant = 'device_code' }\n")
+	l := p.begin("--no-browser")
+	text := l.stderr.await(t, "enter the code")
+	if !strings.Contains(text, "http") {
+		t.Errorf("it says %s", text)
+	}
+	p.auth.Allow()
+	if code := status(t, l.cmd.Wait()); code != 0 {
+		t.Fatalf("exit code %d: %s", code, l.stderr)
+	}
+	p.must(0, "tools", "call", "web/tell")
 }

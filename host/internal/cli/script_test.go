@@ -23,6 +23,7 @@ import (
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli"
+	"github.com/collet-dev/collet/host/internal/credential/fakeauth"
 	"github.com/collet-dev/collet/host/internal/results"
 )
 
@@ -81,9 +82,12 @@ func TestScripts(t *testing.T) {
 	t.Cleanup(func() { signal.Stop(hangups) })
 	searching := httptest.NewServer(http.HandlerFunc(searxng))
 	t.Cleanup(searching.Close) // the scripts run when this function has returned
+	auth := fakeauth.Start(t)
+	auth.Serve = protectedPeer
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("RESOURCE", auth.Resource())
 			env.Setenv("PLUGINS", plugins)
 			env.Setenv("SEARCHING", searching.URL)
 			env.Setenv("EXE", exe)

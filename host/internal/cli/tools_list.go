@@ -13,6 +13,7 @@ import (
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
 	"github.com/collet-dev/collet/host/internal/rawjson"
+	"github.com/collet-dev/collet/sdk/failure"
 )
 
 // listWait is how long a list waits for servers that are still starting: as long
@@ -319,8 +320,8 @@ func serverAdvice(s *host.Server) string {
 		return ""
 	case serverCode(s) == exitConfiguration:
 		return "; see 'collet config check'"
-	case s.Failure != nil && s.Failure.Remote:
-		return ""
+	case s.Failure != nil && (s.Failure.Remote || s.Failure.Class == failure.AuthFailure && s.Failure.Origin == failure.OriginHost):
+		return "" // of the latter nothing was started
 	}
 	return "; see 'collet servers logs " + s.Name + "'"
 }
