@@ -14,6 +14,7 @@ package host
 import (
 	"cmp"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"time"
 
@@ -76,6 +77,11 @@ type Options struct {
 	// Request.Consent does not. Default: Request.Ask does, or else nobody is asked and
 	// the call fails with consent-required.
 	Consent Consenter
+	// Record is written what goes over the boundary between host and adapters, in the
+	// format of package recording, one Write for each line, from many goroutines one at
+	// a time. Secrets are replaced by their names. The first error ends it;
+	// no call fails for that. Default: nothing is recorded.
+	Record io.Writer
 	// Telemetry sends traces and metrics where [host.telemetry] says, and lets metrics
 	// be read at /metrics of Handler. It is for a process that runs for long, and sets
 	// OpenTelemetry's error handler for all of it. Default: only the audit log is kept.

@@ -103,6 +103,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 		Secrets:   secrets,
 		Tokens:    h.credentials,
 		Asks:      h.asks.Load,
+		Record:    opt.recorder(),
 		Changed: func(name string, s server.Status) {
 			h.told.ServerChanged(name, string(s.State))
 			h.events.emit(Event{ServerChanged: &ServerEvent{Server: name, State: string(s.State), Failure: ofServer(name, s.Failure)}})

@@ -37,6 +37,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/codemode/child":        "a program that runs scripts is a script's process, too",
 		"host/internal/rawjson":               "answers to scripts are JSON around what others wrote",
 		"host/internal/search":                "searchTools of scripts",
+		"sdk/recording":                       "Options.Record",
 	},
 	"host/enrich": {
 		"host":        "the sources are tools",
@@ -130,6 +131,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/statedir":        "one process in a minute asks servers again behind a list",
 		"sdk/adaptertest/check":         "plugins verify",
 		"sdk/failure":                   "exit codes follow from classes",
+		"sdk/recording":                 "whether a file to be added to is a recording",
 	},
 	"host/internal/cli/argument": {
 		"host/internal/rawjson": "arguments are written, not encoded",
@@ -277,6 +279,7 @@ var hostRules = map[string]map[string]string{
 		"sdk/describe":             "the plugin's own defaults",
 		"sdk/failure":              "why a server or a call failed",
 		"sdk/launch":               "it starts the adapter",
+		"sdk/recording":            "what goes over the boundary can be written down",
 	},
 	"host/internal/snapshot": {
 		"host/internal/catalog":  "tools are kept as they were offered",

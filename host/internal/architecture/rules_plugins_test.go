@@ -98,6 +98,18 @@ var pluginsRules = map[string]map[string]string{
 	},
 	"plugins/mcp/internal/oneproc": {},
 
+	"plugins/replay": {
+		"plugins/replay/internal/player": "what it serves",
+		"sdk/adapter":                    "it is a plugin",
+		"sdk/failure":                    "a config it cannot serve is a failure with a problem",
+		"sdk/recording":                  "it reads the file",
+	},
+	"plugins/replay/internal/player": {
+		"sdk/adapter":   "it implements adapter.Server",
+		"sdk/failure":   "failures are played, too",
+		"sdk/recording": "what it plays",
+	},
+
 	"plugins/websearch": {
 		"plugins/websearch/internal/chain":    "who is asked, and the form of what was found",
 		"plugins/websearch/internal/guard":    "what fetch may reach",

@@ -17,6 +17,7 @@ var sdkRules = map[string]map[string]string{
 		"sdk/adaptertest/check": "whether a plugin keeps it",
 		"sdk/failure":           "what a plugin refuses is a failure",
 		"sdk/launch":            "it starts plugins as a host does",
+		"sdk/recording":         "golden transcripts are recordings",
 	},
 	"sdk/adaptertest/check": {
 		"sdk/adapterpb/v1":     "it speaks the contract",
@@ -66,6 +67,12 @@ var sdkRules = map[string]map[string]string{
 	"sdk/mcp": {
 		"sdk/failure":       "what went wrong on the wire, with delivery",
 		"sdk/internal/wire": "an upstream's line has the limit of a message",
+	},
+	"sdk/recording": {
+		"sdk/adapterpb/v1":     "it listens at a client of the contract",
+		"sdk/failure":          "failures are written down",
+		"sdk/internal/excerpt": "failures quote arguments",
+		"sdk/internal/wire":    "a line holds the largest message",
 	},
 	"sdk/mcpadapter": {
 		"sdk/adapter": "it implements adapter.Server",

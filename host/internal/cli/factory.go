@@ -91,10 +91,11 @@ type Factory struct {
 
 	configFile, logLevel string
 	noColor              bool
-	frozen               bool     // the host that is opened pins nothing
-	follows              bool     // the host that is opened follows its files
-	homeless             error    // why there is no place for a host's files
-	told                 []string // the problems that open has told
+	record               io.Writer // what is recorded goes there, if anybody wants that
+	frozen               bool      // the host that is opened pins nothing
+	follows              bool      // the host that is opened follows its files
+	homeless             error     // why there is no place for a host's files
+	told                 []string  // the problems that open has told
 }
 
 // New returns the factory of the real command.
@@ -203,6 +204,7 @@ func (f *Factory) openLayers(ctx context.Context, layers []host.Layer) (openHost
 		Watch:   f.follows, // of layers, where f.layers finds them: from the working directory
 		Log:     slog.New(slog.NewTextHandler(f.Streams.Err, &slog.HandlerOptions{Level: &level})),
 		Version: f.Version,
+		Record:  f.record,
 
 		FrozenPins: f.frozen,
 		Telemetry:  f.follows, // which is to say: it serves

@@ -42,10 +42,11 @@ func TestMain(m *testing.M) {
 // peers are the programs that scripts talk to, by the name they get in $PLUGINS.
 // Each is built in its own module's directory, so that a workspace is not needed.
 var peers = map[string]string{
-	"collet-plugin-mcp":   "plugins/mcp",
-	"collet-plugin-hello": "sdk/examples/hello",
-	"collet-plugin-fault": "sdk/internal/testadapter",
-	"faultserver":         "sdk/internal/faultserver",
+	"collet-plugin-mcp":    "plugins/mcp",
+	"collet-plugin-hello":  "sdk/examples/hello",
+	"collet-plugin-fault":  "sdk/internal/testadapter",
+	"collet-plugin-replay": "plugins/replay",
+	"faultserver":          "sdk/internal/faultserver",
 
 	"collet-plugin-websearch": "plugins/websearch",
 	"collet-plugin-workiq":    "plugins/workiq",

@@ -22,6 +22,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/schema"
 	"github.com/collet-dev/collet/host/internal/snapshot"
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/recording"
 )
 
 // Finder finds the file of a plugin; plugins.Finder is one.
@@ -61,6 +62,8 @@ type Surroundings struct {
 	// Turn waits until no other server of the host is starting against url, and
 	// holds that place until done is called. It gives up with ctx. Nil: no waiting.
 	Turn func(ctx context.Context, url string) (done func(), err error)
+	// Record is written what goes to and fro between host and adapters. Nil: nothing is.
+	Record *recording.Writer
 	// Changed is told of every change of state, Listed of every new list of
 	// tools. Both are called without locks held and must not block.
 	Changed func(name string, s Status)

@@ -179,7 +179,8 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 		log.close()
 		return failed(AsFailure(err))
 	}
-	r := newRun(s, proc, proc.Adapter(), desc, log)
+	client, desc := s.recorded(proc.Adapter(), desc)
+	r := newRun(s, proc, client, desc, log)
 	r.key, r.tokens, r.stale = key, settings.tokens, settings.stale
 	r.debugged = gjson.Get(reattach, s.name).Exists()
 	tools, fail := r.open(ctx, settings.config)

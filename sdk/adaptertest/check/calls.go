@@ -105,11 +105,11 @@ func (s *subject) checkTool(t *adapterpb.Tool) error {
 
 // badArguments calls what is not there, and what is with wrong arguments.
 func badArguments(ctx context.Context, s *subject) error {
-	p, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer p.close()
+	return s.bothWays(ctx, func(p *session) error { return p.misused(ctx) })
+}
+
+// misused makes calls that nobody should make.
+func (p *session) misused(ctx context.Context) error {
 	a := p.bounded(ctx, Call{unknownTool, []byte("{}")})
 	if err := p.refused("an unknown tool", a); err != nil {
 		return err
@@ -218,18 +218,15 @@ func oneResult(ctx context.Context, s *subject) error {
 	})
 }
 
-// each opens a session and finds the call to make.
+// each finds the call to make, and has it tried both ways.
 func (s *subject) each(ctx context.Context, try func(p *session, c chosen) error) error {
-	p, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	c, err := p.choose(ctx)
-	if err != nil {
-		return err
-	}
-	return try(p, c)
+	return s.bothWays(ctx, func(p *session) error {
+		c, err := p.choose(ctx)
+		if err != nil {
+			return err
+		}
+		return try(p, c)
+	})
 }
 
 // cancels cancels a call, where possible one whose upstream never answers.
@@ -238,12 +235,14 @@ func cancels(ctx context.Context, s *subject) error {
 		seen := s.usesUpstream() || len(s.opt.FaultConfig) > 0
 		if seen {
 			if !s.usesUpstream() {
+				streamed := p.streamed
 				p.close()
 				var err error
 				if p, err = s.start(ctx); err != nil {
 					return err
 				}
 				defer p.close()
+				p.streamed = streamed
 				if err := p.configure(ctx, s.opt.FaultConfig); err != nil {
 					return err
 				}
@@ -317,6 +316,9 @@ func largeArguments(ctx context.Context, s *subject) error {
 		if !ok {
 			call = c.with("collet_verify_padding", append(append([]byte{'"'}, bytes.Repeat([]byte("x"), largeArgs)...), '"'))
 		}
+		if p.streamed {
+			return nil // a host sends none as large on a stream of many
+		}
 		a := p.large(ctx, call)
 		if a.err != nil && failure.FromStatus(a.err) == nil {
 			return fmt.Errorf("%s with %d MiB of arguments: %w", c.Tool, largeArgs>>20, p.said(a.err))
@@ -352,6 +354,7 @@ func largeResult(ctx context.Context, s *subject) error {
 		} else if len(call.Arguments) == 0 {
 			call.Arguments = []byte("{}")
 		}
+		p.streamed = p.streamed && len(call.Arguments) <= maxStreamed
 		a := p.large(ctx, call)
 		f := failure.FromStatus(a.err)
 		switch {

@@ -135,7 +135,7 @@ var (
 )
 
 // knownFeatures are the feature strings of docs/contract.md.
-var knownFeatures = []string{"ask", "forward", "input-required", "paged-tools", "reconfigure"}
+var knownFeatures = []string{"ask", featureCalls, "forward", "input-required", "paged-tools", "reconfigure"}
 
 // maxPluginName is the longest part of collet-plugin-<name>.
 const maxPluginName = 64

@@ -32,6 +32,10 @@ type session struct {
 	proc *launch.Process
 	s    *subject
 	log  heard
+
+	streamed bool // calls share a stream
+	laning   sync.Mutex
+	stream   *lane
 }
 
 // heard looks for secrets in what a process prints, and keeps none of it.
@@ -87,6 +91,13 @@ func (s *subject) open(ctx context.Context) (*session, error) {
 
 // close ends the process. It does not matter here how.
 func (p *session) close() {
+	p.laning.Lock()
+	l := p.stream
+	p.stream = nil
+	p.laning.Unlock()
+	if l != nil {
+		l.close()
+	}
 	p.proc.Kill()
 	timer := time.NewTimer(stopLimit)
 	defer timer.Stop()
@@ -151,14 +162,14 @@ func (p *session) list(ctx context.Context) (tools []*adapterpb.Tool, revision s
 
 // answer is how one call ended.
 type answer struct {
-	result   []byte // of the last result; nil for none
-	isError  bool
-	asks     bool // it ended in input_required
-	events   int  // results and input_required
-	progress int
-	fell     string // how progress fell, "" when it did not
-	after    string // what came after the end
-	err      error  // the status; nil when the stream ended by itself
+	result  []byte // of the last result; nil for none
+	isError bool
+	asks    bool    // it ended in input_required
+	events  int     // results and input_required
+	done    float64 // the progress so far
+	fell    string  // how progress fell, "" when it did not
+	after   string  // what came after the end
+	err     error   // the status; nil when the stream ended by itself
 }
 
 // call makes one call and reads it to its end. each is told of every event; may be nil.
@@ -167,6 +178,9 @@ func (p *session) call(ctx context.Context, req *adapterpb.CallToolRequest, each
 	if req.CallId == "" {
 		req.CallId = "verify"
 	}
+	if p.streamed {
+		return p.callStreamed(ctx, req, each)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := p.CallTool(ctx, req)
@@ -174,7 +188,6 @@ func (p *session) call(ctx context.Context, req *adapterpb.CallToolRequest, each
 		a.err = err
 		return a
 	}
-	last := 0.0
 	for {
 		ev, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -189,12 +202,7 @@ func (p *session) call(ctx context.Context, req *adapterpb.CallToolRequest, each
 		}
 		switch ev := ev.GetEvent().(type) {
 		case *adapterpb.CallToolEvent_Progress:
-			a.progress++
-			if done := ev.Progress.GetDone(); done < last && a.fell == "" {
-				a.fell = fmt.Sprintf("from %v to %v", last, done)
-			} else {
-				last = done
-			}
+			a.progressed(ev.Progress)
 		case *adapterpb.CallToolEvent_Result:
 			a.events++
 			a.result, a.isError = ev.Result.GetResult(), ev.Result.GetIsError()
@@ -205,6 +213,14 @@ func (p *session) call(ctx context.Context, req *adapterpb.CallToolRequest, each
 		if each != nil {
 			each()
 		}
+	}
+}
+
+func (a *answer) progressed(p *adapterpb.Progress) {
+	if done := p.GetDone(); done < a.done && a.fell == "" {
+		a.fell = fmt.Sprintf("from %v to %v", a.done, done)
+	} else {
+		a.done = done
 	}
 }
 

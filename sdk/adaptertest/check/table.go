@@ -92,6 +92,11 @@ func (s *subject) carryOut(ctx context.Context, c *check) (v verdict) {
 	if err == nil {
 		err = c.run(ctx, s)
 	}
+	return verdictOf(err)
+}
+
+// verdictOf is what the end of a check means.
+func verdictOf(err error) verdict {
 	var sk *skipped
 	var n *note
 	switch {

@@ -47,8 +47,8 @@
 //	sickens          the same, from the second answer on
 //
 // With the mode "proper" it serves another adapter in place of all that follows, one
-// that keeps the contract, with the settings url and token and the tools echo {text}
-// and fetch, which asks url. Of it:
+// that keeps the contract, with the settings url and token and the tools echo {text},
+// fetch, which asks url, and large. Of it:
 //
 //	describelies describeasks         describe says another version, asks a proxy
 //	oddname oddversion oddfeature     in its description
@@ -69,6 +69,9 @@
 //	needs=NAME       exits without that variable
 //	exclusive        exits when another one runs
 //	watchdog         exits after having been stopped
+//	calls            announces streams of calls; with streamless it has none, with
+//	                 strangecall events of others, with inline large results in them,
+//	                 with keeps large results that can be taken twice
 //	leaveschild      starts a child in a session of its own
 //
 // Tools, whose arguments are one JSON object:

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ type proper struct {
 	config    atomic.Pointer[properConfig]
 	lists     atomic.Int64
 	underWay  atomic.Int64
+	kept      kept
 	transport http.Client
 }
 
@@ -48,6 +50,9 @@ func (p *proper) description() *describe.Description {
 	d := &describe.Description{
 		Name: "test", Version: "1.2.3", SDKVersion: "devel", Summary: "Keeps the contract.", ConfigSchema: json.RawMessage(properSchema),
 		Features: []string{"reconfigure"}, Environment: []string{"FAULT"}, DefaultTimeout: time.Minute,
+	}
+	if p.modes.has("calls") {
+		d.Features = append(d.Features, "calls")
 	}
 	switch {
 	case p.modes.has("oddname"):
@@ -218,6 +223,7 @@ func (p *proper) Watch(_ *adapterpb.WatchRequest, stream grpc.ServerStreamingSer
 var properTools = []struct{ name, definition string }{
 	{"echo", `{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}`},
 	{"fetch", `{"name":"fetch","inputSchema":{"type":"object"}}`},
+	{"large", `{"name":"large","inputSchema":{"type":"object"}}`},
 }
 
 func (p *proper) ListTools(_ context.Context, req *adapterpb.ListToolsRequest) (*adapterpb.ListToolsResponse, error) {
@@ -255,11 +261,12 @@ func (p *proper) CallTool(req *adapterpb.CallToolRequest, stream grpc.ServerStre
 		Text *string `json:"text"`
 	}
 	err := json.Unmarshal(req.GetArguments(), &args)
+	known := req.GetTool() == "echo" || req.GetTool() == "fetch" || req.GetTool() == "large"
 	switch name := req.GetTool(); {
 	case p.modes.has("anything"):
-	case name != "echo" && name != "fetch" && p.modes.has("diesunknown"):
+	case !known && p.modes.has("diesunknown"):
 		os.Exit(7)
-	case name != "echo" && name != "fetch":
+	case !known:
 		return failure.ToStatus(failure.New(failure.NotFound, failure.NotSent, "no tool %q", name))
 	case err != nil || name == "echo" && args.Text == nil:
 		if p.modes.has("bare") {
@@ -275,6 +282,9 @@ func (p *proper) CallTool(req *adapterpb.CallToolRequest, stream grpc.ServerStre
 		if text, err = p.fetch(stream.Context()); err != nil {
 			return err
 		}
+	}
+	if req.GetTool() == "large" {
+		text = strings.Repeat("l", 33<<20)
 	}
 	return p.end(stream, text)
 }
