@@ -21,6 +21,9 @@ type Inward struct {
 }
 
 func (e *Inward) Error() string {
+	if reachOf(e.Address) == never {
+		return fmt.Sprintf("%s is link-local or reserved (%s), an address that nothing may point to", e.Host, e.Address)
+	}
 	return fmt.Sprintf("%s is %s (%s), to which a server %s may not send us", e.Host, reachOf(e.Address), e.Address, e.Server)
 }
 
