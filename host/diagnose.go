@@ -76,6 +76,7 @@ type ServerDiagnosis struct {
 
 	remote bool // it is reached by a url
 	login  bool // a person can log in to it
+	tokens bool // it is known to want tokens
 }
 
 // PluginDiagnosis is about a server's adapter.

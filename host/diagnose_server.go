@@ -57,7 +57,7 @@ func (h *Host) examine(ctx context.Context, n string, news *news) ServerDiagnosi
 	}
 	d.exposed(in.Exposed)
 	if st, err := h.Credential(ctx, n); err == nil {
-		d.login = st.Grant != credential.Command && st.Grant != credential.ClientCredentials
+		d.login, d.tokens = st.Grant != credential.Command && st.Grant != credential.ClientCredentials, st.Configured || st.State != LoggedOut
 	}
 	begun, ran := time.Now(), s.Status().Pid != 0
 	err := s.Ready(ctx, 0)
@@ -217,8 +217,10 @@ func (d *ServerDiagnosis) advice(f *server.Failure) string {
 		return "see if the server answers there, or raise start_timeout in " + d.place()
 	case f.Class == failure.Timeout:
 		return "raise start_timeout, or run it by hand to see what it waits for"
-	case f.Class == failure.AuthFailure && d.login:
+	case f.Class == failure.AuthFailure && d.login && d.tokens:
 		return "collet auth login " + d.Name
+	case f.Class == failure.AuthFailure && d.login:
+		return "collet auth login " + d.Name + ", or set its credential in headers (" + d.place() + ")"
 	case f.Class == failure.AuthFailure && d.remote:
 		return "set its credential in headers (" + d.place() + ")"
 	case f.Class == failure.AuthFailure, f.Class == failure.ConsentRequired:

@@ -259,7 +259,7 @@ start_timeout = "1s"
 		kind   host.Kind
 		advice string
 	}{
-		{"auth", host.KindAuth, "set its credential in headers (FILE:2)"},
+		{"auth", host.KindAuth, "collet auth login auth, or set its credential in headers (FILE:2)"},
 		{"gone", host.KindUnreachable, "see if the server runs, and is reached by the url in FILE:4"},
 		{"missing", host.KindUnreachable, "check the url in FILE:6: it has to be that of the MCP endpoint, which often ends in /mcp"},
 		{"page", host.KindUnreachable, "check the url in FILE:8: it has to be that of the MCP endpoint, which often ends in /mcp"},
