@@ -3,10 +3,13 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/pins"
 	"github.com/collet-dev/collet/host/internal/server"
 )
 
@@ -22,6 +25,10 @@ type ToolPins struct {
 	// mcp.lock cannot be used.
 	Error   string
 	Failure *Failure // set when the server cannot be asked
+
+	// Was and Is are definitions of rewritten tools, by name: as they were accepted, as
+	// far as that is known, and as they are.
+	Was, Is map[string]json.RawMessage
 
 	config  string
 	digests map[string]string
@@ -54,10 +61,25 @@ func (h *Host) ReviewTools(ctx context.Context, servers []string, wait time.Dura
 				t.Error = err.Error()
 			}
 			t.New, t.Rewritten, t.Missing = found.New, found.Changed, found.Missing
+			h.texts(s, &t)
 		}
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+// texts looks up what the rewritten tools were, and are.
+func (h *Host) texts(s *server.Server, t *ToolPins) {
+	t.Was, t.Is = map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	tools, _ := s.Tools()
+	for _, tool := range slices.Concat(tools, s.Withheld()) {
+		if slices.Contains(t.Rewritten, tool.Name) && pins.Digest(tool.Definition) == t.digests[tool.Name] {
+			t.Is[tool.Name] = tool.Definition
+			if was := h.pins.Text(t.config, t.Server, tool.Name); was != nil {
+				t.Was[tool.Name] = was
+			}
+		}
+	}
 }
 
 // AcceptTools accepts the named tools as they were when they were reviewed.
@@ -71,6 +93,13 @@ func (h *Host) AcceptTools(ctx context.Context, t *ToolPins, names []string) err
 	if err := h.pins.AcceptTools(ctx, t.config, t.Server, accepted); err != nil {
 		return err
 	}
+	texts := map[string]json.RawMessage{}
+	for _, n := range names {
+		if text, ok := t.Is[n]; ok {
+			texts[n] = text
+		}
+	}
+	h.pins.KeepTexts(t.config, t.Server, texts)
 	h.hub.Reconsider()
 	return nil
 }

@@ -44,7 +44,8 @@ func hostile() *fakeHost {
 			{Name: nasty, Error: nasty, Servers: []string{nasty}},
 		},
 		reviews: []host.ToolPins{
-			{Server: "s", Lock: nasty, New: []string{nasty}, Rewritten: []string{nasty}, Missing: []string{nasty}},
+			{Server: "s", Lock: nasty, New: []string{nasty}, Rewritten: []string{nasty}, Missing: []string{nasty},
+				Was: map[string]json.RawMessage{nasty: json.RawMessage(`{"a":"\u202e"}`)}, Is: map[string]json.RawMessage{nasty: json.RawMessage("{\"b\":\"\u202e\"}")}},
 			{Server: nasty, Error: nasty, Failure: fail},
 		},
 		result: &host.Result{Tool: "s/t", JSON: json.RawMessage(`{"content":[{"type":"text","text":"` + strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`).Replace(nasty) + `"}]}`), Notices: []string{nasty}},

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -188,8 +190,26 @@ func toolChanges(t *host.ToolPins) string {
 	var b strings.Builder
 	for _, n := range t.Rewritten {
 		fmt.Fprintf(&b, "~ %s\n", terminal.Line(t.Server+"/"+n))
+		if is := t.Is[n]; is != nil {
+			b.WriteString(definitionChange(t.Was[n], is))
+		}
 	}
 	return b.String()
+}
+
+// definitionChange shows the lines in which two definitions differ, or all of the
+// second one when what was there before is not known.
+func definitionChange(was, is json.RawMessage) string {
+	_, text, _ := strings.Cut(differences("x", indented(was), indented(is)), "@@\n")
+	return text
+}
+
+func indented(definition json.RawMessage) []byte {
+	var b bytes.Buffer
+	if definition == nil || json.Indent(&b, definition, "", "  ") != nil {
+		return nil
+	}
+	return append(b.Bytes(), '\n')
 }
 
 // pluginCode is the exit code for a plugin of which nothing is known.

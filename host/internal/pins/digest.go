@@ -1,11 +1,11 @@
 package pins
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -25,8 +25,15 @@ const maxDepth = 64
 // in another order at every start. Numbers count as they are written, and the order
 // of every other array counts.
 func Digest(definition []byte) string {
-	sum := sha256.Sum256(canonical(nil, gjson.ParseBytes(definition), 0, ""))
-	return hex.EncodeToString(sum[:])
+	d, _ := digest(definition, nil)
+	return d
+}
+
+// digest is Digest with a buffer to write into, which it returns.
+func digest(definition, buf []byte) (string, []byte) {
+	buf = canonical(buf[:0], gjson.ParseBytes(definition), 0, "")
+	sum := sha256.Sum256(buf)
+	return hex.EncodeToString(sum[:]), buf
 }
 
 // canonical appends a value; under is the member it is the value of.
@@ -35,7 +42,7 @@ func canonical(to []byte, v gjson.Result, depth int, under string) []byte {
 	case v.Type == gjson.String:
 		return rawjson.AppendString(to, v.Str)
 	case v.Type != gjson.JSON || depth >= maxDepth:
-		return append(to, bytes.TrimSpace([]byte(v.Raw))...)
+		return append(to, strings.TrimSpace(v.Raw)...)
 	case v.IsArray():
 		return canonicalArray(to, v, depth, under == "required")
 	}
@@ -43,7 +50,7 @@ func canonical(to []byte, v gjson.Result, depth int, under string) []byte {
 		key   string
 		value gjson.Result
 	}
-	var members []member
+	members := make([]member, 0, 8)
 	v.ForEach(func(key, value gjson.Result) bool {
 		members = append(members, member{key.Str, value})
 		return true

@@ -49,8 +49,9 @@ func (k *Keeper) Review(config, server string, digests map[string]string) (r Rev
 // Digests are those of definitions, by name.
 func Digests(tools iter.Seq[Definition]) map[string]string {
 	digests := map[string]string{}
+	var buf []byte
 	for t := range tools {
-		digests[t.Name] = Digest(t.JSON)
+		digests[t.Name], buf = digest(t.JSON, buf)
 	}
 	return digests
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -85,6 +86,15 @@ func (s *Server) review(ctx context.Context, set *config.Server, tools []*catalo
 	}
 	for _, name := range refused {
 		a.rewritten[name] = true
+	}
+	if err == nil {
+		texts := map[string]json.RawMessage{}
+		for _, t := range tools {
+			if _, ok := fresh[t.Name]; ok && !a.rewritten[t.Name] {
+				texts[t.Name] = t.Definition
+			}
+		}
+		s.env.Pins.KeepTexts(home(set), s.name, texts)
 	}
 	return a
 }
