@@ -231,6 +231,13 @@ func (t *Tool) Unchecked() string {
 	return schema.Compile([]byte(cmp.Or(string(t.InputSchema), `{}`))).Unchecked()
 }
 
+// InScript is how scripts spell the tool's server and the tool; empty for a Tool
+// that no host made.
+func (t *Tool) InScript() (server, tool string) { return t.serverIdentifier, t.identifier }
+
+// SpellInScript is for a copy of a tool that came from another process's host.
+func (t *Tool) SpellInScript(server, tool string) { t.serverIdentifier, t.identifier = server, tool }
+
 // Server is one configured server and how it is.
 type Server struct {
 	Name   string

@@ -58,6 +58,9 @@ func (p Places) layers() layer.Places {
 	}
 }
 
+// StateDir is where a host keeps its files when Options do not say: $XDG_STATE_HOME/collet.
+func StateDir() string { return stateDir() }
+
 func stateDir() string { return filepath.Join(xdg.StateHome, "collet") }
 
 // sources are the bytes of the files that the options name.

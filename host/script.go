@@ -56,6 +56,9 @@ type ScriptRequest struct {
 	// AllowServer narrows the servers likewise: a tool needs both. Of a server that it
 	// may not use a script does not learn that it is there, and does not start it.
 	AllowServer func(server string) bool
+	// Patterns narrows both likewise, as Query.Pattern does: to what any of them names.
+	// It stands in the place of Allow and AllowServer. Nil: they count.
+	Patterns []string
 	// DryRun makes only calls of tools that are known to be read-only; of others it
 	// notes that they would be made, and the script gets {} for an answer.
 	DryRun bool
@@ -93,6 +96,10 @@ func ScriptProcess() {
 func (h *Host) Run(ctx context.Context, s ScriptRequest) (ScriptOutcome, error) {
 	if !scriptable.Load() {
 		return ScriptOutcome{}, errors.New("run a script: this program does not call host.ScriptProcess at its start")
+	}
+	if s.Patterns != nil {
+		named := name.Patterns(s.Patterns)
+		s.Allow, s.AllowServer = named.Tool, named.Server
 	}
 	b := &bridge{host: h, script: &s}
 	b.start(ctx)

@@ -116,6 +116,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/clientedit":      "connect puts collet into the files of other clients",
 		"host/internal/clientfile":      "config import reads the files of other clients",
 		"host/internal/configedit":      "config import adds to mcp.toml",
+		"host/internal/front/control":   "commands use a host that another process runs",
 		"host/internal/cli/argument":    "key=value becomes JSON arguments",
 		"host/internal/cli/content":     "results are printed as text",
 		"host/internal/rawjson":         "the --json envelope",
@@ -132,6 +133,12 @@ var hostRules = map[string]map[string]string{
 		"sdk/adaptertest/check":         "plugins verify",
 		"sdk/failure":                   "exit codes follow from classes",
 		"sdk/recording":                 "whether a file to be added to is a recording",
+	},
+	"host/internal/front/control": {
+		"host":                   "the host that it shares, and its words",
+		"host/internal/lockfile": "one process has a place",
+		"host/internal/name":     "failures say server and tool apart",
+		"sdk/failure":            "a lost connection is a failure",
 	},
 	"host/internal/cli/argument": {
 		"host/internal/rawjson": "arguments are written, not encoded",

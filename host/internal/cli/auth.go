@@ -41,7 +41,7 @@ type authLoginOptions struct {
 }
 
 func newCmdAuthLogin(f *Factory, runF func(context.Context, *authLoginOptions) error) *cobra.Command {
-	opts := &authLoginOptions{Streams: f.Streams, Host: f.open, Getenv: f.Getenv}
+	opts := &authLoginOptions{Streams: f.Streams, Host: f.openOwn, Getenv: f.Getenv}
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
 		Short: "Log in to a server with a browser",
@@ -133,7 +133,7 @@ type authLogoutOptions struct {
 }
 
 func newCmdAuthLogout(f *Factory, runF func(context.Context, *authLogoutOptions) error) *cobra.Command {
-	opts := &authLogoutOptions{Streams: f.Streams, Host: f.open}
+	opts := &authLogoutOptions{Streams: f.Streams, Host: f.openOwn}
 	return &cobra.Command{
 		Use:   "logout SERVER",
 		Short: "Forget a server's credential, and give its tokens back",
@@ -179,7 +179,7 @@ type authStatusOptions struct {
 }
 
 func newCmdAuthStatus(f *Factory, runF func(context.Context, *authStatusOptions) error) *cobra.Command {
-	opts := &authStatusOptions{Streams: f.Streams, Host: f.open}
+	opts := &authStatusOptions{Streams: f.Streams, Host: f.openOwn}
 	cmd := &cobra.Command{
 		Use:   "status [SERVER]",
 		Short: "Show which servers somebody is logged in to; asks none",

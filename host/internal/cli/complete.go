@@ -104,7 +104,7 @@ func (f *Factory) complete(find func(context.Context, openHost, *cobra.Command, 
 		// It ends with this function, or with the process, which ends next.
 		go func() {
 			defer close(closed)
-			h, err := f.openSilently(ctx)
+			h, err := f.reach(ctx, false)
 			if err != nil {
 				return
 			}

@@ -26,7 +26,7 @@ type enrichOptions struct {
 }
 
 func newCmdEnrich(f *Factory, runF func(context.Context, *enrichOptions) error) *cobra.Command {
-	opts := &enrichOptions{Streams: f.Streams, Host: f.open}
+	opts := &enrichOptions{Streams: f.Streams, Host: f.openOwn}
 	cmd := &cobra.Command{
 		Use:   "enrich --company NAME",
 		Short: "Gather what the web and your organisation know of a company",

@@ -92,6 +92,7 @@ type Factory struct {
 	configFile, logLevel string
 	noColor              bool
 	record               io.Writer // what is recorded goes there, if anybody wants that
+	shares               bool      // hosts of other processes count, and this one's is for them
 	frozen               bool      // the host that is opened pins nothing
 	follows              bool      // the host that is opened follows its files
 	homeless             error     // why there is no place for a host's files
@@ -119,7 +120,7 @@ func New(streams *terminal.Streams, getenv func(string) string, version string) 
 // nothing is started by that. A person at a terminal is asked about a project's
 // file that is not trusted.
 func (f *Factory) open(ctx context.Context) (openHost, error) {
-	h, err := f.openHost(ctx, true)
+	h, err := f.reach(ctx, true)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +138,12 @@ func (f *Factory) open(ctx context.Context) (openHost, error) {
 		f.Streams.Note("collet: %s", text)
 	}
 	return h, nil
+}
+
+// openOwn is open for what no host of another process does for this one.
+func (f *Factory) openOwn(ctx context.Context) (openHost, error) {
+	f.shares = false
+	return f.open(ctx)
 }
 
 // openSilently opens the host without telling problems and without a question:
@@ -180,14 +187,37 @@ func (f *Factory) openHost(ctx context.Context, ask bool) (openHost, error) {
 	if f.homeless != nil {
 		return nil, exitf(exitConfiguration, "%v", f.homeless)
 	}
-	if f.named() != "" {
-		return f.openLayers(ctx, nil)
-	}
-	layers, err := f.layers(ctx, ask)
+	layers, err := f.counting(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
 	return f.openLayers(ctx, layers)
+}
+
+// reach is openHost for commands that can do with a host that another process runs.
+func (f *Factory) reach(ctx context.Context, ask bool) (openHost, error) {
+	if f.homeless != nil {
+		return nil, exitf(exitConfiguration, "%v", f.homeless)
+	}
+	if _, err := logLevel(f.logLevel); err != nil {
+		return nil, err
+	}
+	layers, err := f.counting(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	if h := f.running(ctx, layers); h != nil {
+		return h, nil
+	}
+	return f.openLayers(ctx, layers)
+}
+
+// counting are the layers that count; none when a file is named.
+func (f *Factory) counting(ctx context.Context, ask bool) ([]host.Layer, error) {
+	if f.named() != "" {
+		return nil, nil
+	}
+	return f.layers(ctx, ask)
 }
 
 // openLayers is the one place where a host is opened: of the file that is named,

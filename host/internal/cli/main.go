@@ -38,5 +38,6 @@ func Main(version string) int {
 	context.AfterFunc(ctx, stop)
 	f := New(terminal.System(os.Getenv), os.Getenv, version)
 	f.homeless = ensureHome()
+	f.shares = true
 	return f.Run(ctx, os.Args[1:])
 }

@@ -19,7 +19,7 @@ type pluginsListOptions struct {
 }
 
 func newCmdPluginsList(f *Factory, runF func(context.Context, *pluginsListOptions) error) *cobra.Command {
-	opts := &pluginsListOptions{Streams: f.Streams, Host: f.open}
+	opts := &pluginsListOptions{Streams: f.Streams, Host: f.openOwn}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the plugins of the servers, and those that are installed; starts none",

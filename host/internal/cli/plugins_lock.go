@@ -53,7 +53,7 @@ whatever differs makes the exit code 5.`,
 // openFrozen is open for a host that pins nothing.
 func (f *Factory) openFrozen(ctx context.Context) (openHost, error) {
 	f.frozen = true
-	return f.open(ctx)
+	return f.openOwn(ctx)
 }
 
 // difference is one thing in which mcp.lock and the servers differ.

@@ -28,7 +28,7 @@ type pluginsTrustOptions struct {
 }
 
 func newCmdPluginsTrust(f *Factory, runF func(context.Context, *pluginsTrustOptions) error) *cobra.Command {
-	opts := &pluginsTrustOptions{Streams: f.Streams, Host: f.open}
+	opts := &pluginsTrustOptions{Streams: f.Streams, Host: f.openOwn}
 	cmd := &cobra.Command{
 		Use:   "trust NAME|PATH",
 		Short: "Show what changed of a plugin or a server's tools, and accept it",

@@ -27,7 +27,7 @@ func (f *Factory) Run(ctx context.Context, args []string) int {
 
 func newCmdRoot(f *Factory) *cobra.Command {
 	root := group("collet <command>", "Reach the tools of MCP servers from a shell or a script", "",
-		newCmdTools(f), newCmdRun(f, nil), newCmdTypes(f, nil), newCmdEnrich(f, nil), newCmdServe(f, nil), newCmdConnect(f, nil), newCmdInstructions(f, nil), newCmdServers(f), newCmdAuth(f), newCmdPlugins(f), newCmdResults(f),
+		newCmdTools(f), newCmdRun(f, nil), newCmdTypes(f, nil), newCmdEnrich(f, nil), newCmdServe(f, nil), newCmdDaemon(f), newCmdConnect(f, nil), newCmdInstructions(f, nil), newCmdServers(f), newCmdAuth(f), newCmdPlugins(f), newCmdResults(f),
 		newCmdConfig(f), newCmdTrust(f, nil), newCmdConsent(f), newCmdDoctor(f, nil), newCmdRecord(f, nil),
 		newCmdCompletion(f, nil), newCmdVersion(f, nil))
 	root.Long = `collet reads mcp.toml, reaches each server it names through a process of its own,

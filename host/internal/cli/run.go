@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -115,10 +114,7 @@ func runRun(ctx context.Context, opts *runOptions) error {
 		Source: source,
 		Args:   json.RawMessage(bytes.TrimSuffix(bytes.TrimPrefix(args.Bytes(), []byte(`{"args":`)), []byte("}"))),
 		Limits: host.ScriptLimits{Timeout: opts.Timeout},
-		DryRun: opts.DryRun,
-	}
-	if opts.Allow != nil {
-		req.Allow, req.AllowServer = opts.allows, opts.allowsServer
+		DryRun: opts.DryRun, Patterns: opts.Allow,
 	}
 	var spinner *terminal.Spinner
 	if !opts.JSON {
@@ -205,25 +201,6 @@ func (opts *runOptions) checkAllow(servers []host.Server) error {
 		}
 	}
 	return nil
-}
-
-func (opts *runOptions) allows(tool string) bool {
-	server, own, _ := name.Split(tool)
-	for _, p := range opts.Allow {
-		servers, tools, said := strings.Cut(p, "/")
-		if name.Match(servers, server) && (!said || name.Match(tools, own)) {
-			return true
-		}
-	}
-	return false
-}
-
-// allowsServer reports whether a pattern has tools of the server.
-func (opts *runOptions) allowsServer(server string) bool {
-	return slices.ContainsFunc(opts.Allow, func(p string) bool {
-		servers, _, _ := strings.Cut(p, "/")
-		return name.Match(servers, server)
-	})
 }
 
 // callStatus is how calls stand, on a line: "3 calls in flight, 12 made; files/read".

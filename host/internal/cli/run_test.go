@@ -36,38 +36,6 @@ func TestFaultOfAScript(t *testing.T) {
 	}
 }
 
-func TestAllow(t *testing.T) {
-	opts := &runOptions{Allow: []string{"github", "files/read_*", "*/ping"}}
-	for tool, want := range map[string]bool{
-		"github/create_issue": true, "github/a/b": true, "githubs/x": false, "files/read_text": true, "files/write": false, "files/read": false,
-		"other/ping": true, "other/pong": false,
-	} {
-		if got := opts.allows(tool); got != want {
-			t.Errorf("%s: %v", tool, got)
-		}
-	}
-}
-
-// A server of which a script may call nothing is not there for it.
-func TestAllowsServer(t *testing.T) {
-	for _, c := range []struct {
-		allow  []string
-		server string
-		want   bool
-	}{
-		{[]string{"github"}, "github", true},
-		{[]string{"github"}, "githubs", false},
-		{[]string{"files/read_*", "git*/x"}, "files", true},
-		{[]string{"files/read_*", "git*/x"}, "github", true},
-		{[]string{"files/read_*", "git*/x"}, "memory", false},
-		{[]string{"*/ping"}, "memory", true},
-	} {
-		if got := (&runOptions{Allow: c.allow}).allowsServer(c.server); got != c.want {
-			t.Errorf("%v %s: %v", c.allow, c.server, got)
-		}
-	}
-}
-
 func TestStatusOfCalls(t *testing.T) {
 	var c host.ScriptCall
 	c.Tool, c.InFlight, c.Made = "files/read", 1, 12

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli"
 	"github.com/collet-dev/collet/host/internal/credential/fakeauth"
+	"github.com/collet-dev/collet/host/internal/front/control"
 	"github.com/collet-dev/collet/host/internal/results"
 )
 
@@ -85,33 +87,87 @@ func TestScripts(t *testing.T) {
 	t.Cleanup(searching.Close) // the scripts run when this function has returned
 	auth := fakeauth.Start(t)
 	auth.Serve = protectedPeer
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("RESOURCE", auth.Resource())
-			env.Setenv("PLUGINS", plugins)
-			env.Setenv("SEARCHING", searching.URL)
-			env.Setenv("EXE", exe)
-			if path, err := exec.LookPath("collet"); err == nil {
-				env.Setenv("COLLET", path)
-			}
-			for _, kind := range []string{"CONFIG", "STATE", "CACHE", "DATA"} {
-				env.Setenv("XDG_"+kind+"_HOME", filepath.Join(env.WorkDir, ".xdg", kind))
-			}
-			env.Setenv("COLLET_CONFIG", filepath.Join(env.WorkDir, "mcp.toml"))
-			return nil
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":  exits,
-			"json":   jsonPath,
-			"keep":   keep,
-			"age":    age,
-			"awaits": awaits,
-			"damage": damage,
-		},
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
+	run := func(t *testing.T, mode string, files []string) {
+		testscript.Run(t, testscript.Params{
+			Files: files,
+			Setup: func(env *testscript.Env) error {
+				env.Setenv("COLLET_DAEMON", mode)
+				sockets, err := os.MkdirTemp("/tmp", "x") // their addresses are short
+				if err != nil {
+					return err
+				}
+				env.Setenv("XDG_RUNTIME_DIR", sockets)
+				env.Defer(func() {
+					stopDaemons(t, filepath.Join(sockets, "collet", "control"))
+					_ = os.RemoveAll(sockets)
+				})
+				env.Setenv("RESOURCE", auth.Resource())
+				env.Setenv("PLUGINS", plugins)
+				env.Setenv("SEARCHING", searching.URL)
+				env.Setenv("EXE", exe)
+				if path, err := exec.LookPath("collet"); err == nil {
+					env.Setenv("COLLET", path)
+				}
+				for _, kind := range []string{"CONFIG", "STATE", "CACHE", "DATA"} {
+					env.Setenv("XDG_"+kind+"_HOME", filepath.Join(env.WorkDir, ".xdg", kind))
+				}
+				env.Setenv("COLLET_CONFIG", filepath.Join(env.WorkDir, "mcp.toml"))
+				return nil
+			},
+			Cmds: map[string]func(*testscript.TestScript, bool, []string){
+				"exits":  exits,
+				"json":   jsonPath,
+				"keep":   keep,
+				"let":    let,
+				"age":    age,
+				"awaits": awaits,
+				"damage": damage,
+			},
+			RequireExplicitExec: true,
+			RequireUniqueNames:  true,
+		})
+	}
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(all) == 0 {
+		t.Fatal(all, err)
+	}
+	run(t, "", all)
+	// The same through a host in the background, which the first command starts.
+	t.Run("shared", func(t *testing.T) {
+		run(t, "auto", slices.DeleteFunc(slices.Clone(all), func(file string) bool {
+			return !slices.Contains(both, strings.TrimSuffix(filepath.Base(file), ".txtar"))
+		}))
 	})
+}
+
+// both are the scripts that are no different with a host that runs. The others are
+// about states of servers that nothing has started, about processes of a command's
+// own, or about no servers at all.
+var both = []string{
+	"bytes", "call", "completion", "completion_hung", "consent_terminal", "dead", "doctor", "list_missing",
+	"results", "run", "schemas", "search", "terminal", "trust_terminal", "types", "unread_config",
+}
+
+// stopDaemons ends the hosts that a script has left running.
+func stopDaemons(t *testing.T, dir string) {
+	sockets, _ := filepath.Glob(filepath.Join(dir, "*.sock"))
+	for _, socket := range sockets {
+		ctx, cancel := context.WithTimeout(context.Background(), awaitLimit)
+		place := control.Place{Dir: dir, Name: strings.TrimSuffix(filepath.Base(socket), ".sock")}
+		c, err := control.Dial(ctx, place, "test")
+		for errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // the machine is busy
+			c, err = control.Dial(ctx, place, "test")
+		}
+		if c != nil {
+			if err := c.Stop(ctx); err != nil {
+				t.Errorf("stop the host: %v", err)
+			}
+			c.Close()
+		} else {
+			t.Logf("%s: %v", socket, err) // it was killed
+		}
+		cancel()
+	}
 }
 
 // searxng stands for an instance of SearXNG that finds one page for each search.
@@ -150,6 +206,19 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 	handle, err := store.Put(context.Background(), args[1], "s/t", []byte(ts.ReadFile(args[2])))
 	ts.Check(err)
 	ts.Setenv(args[0], handle)
+}
+
+// let runs "let FILE PATH": it writes what is at that GJSON path of the last stdout to
+// the file. A variable would be another environment.
+func let(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: let FILE PATH")
+	}
+	found := gjson.Get(ts.ReadFile("stdout"), args[1])
+	if !found.Exists() {
+		ts.Fatalf("nothing at %s", args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(found.String()), 0o600))
 }
 
 // age runs "age DURATION DIR": it makes the files of the directory look that old.

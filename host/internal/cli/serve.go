@@ -24,13 +24,17 @@ type frontend interface {
 type serveOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
+	// Relay serves the client with a host that another process runs; it reports false
+	// when there is none.
+	Relay   func(context.Context) (bool, error)
+	Share   func(ctx context.Context, h openHost, stdio stdioServer, stoppable bool) *sharing
 	Stdio   bool
 	Address string
 	HTTP    host.HTTPOptions
 }
 
 func newCmdServe(f *Factory, runF func(context.Context, *serveOptions) error) *cobra.Command {
-	opts := &serveOptions{Streams: f.Streams, Host: f.openServing}
+	opts := &serveOptions{Streams: f.Streams, Host: f.openServing, Relay: f.relay, Share: f.share}
 	cmd := &cobra.Command{
 		Use:   "serve [--stdio | --http ADDR]",
 		Short: "Serve all tools as one MCP server",
@@ -83,6 +87,11 @@ has had its first start.`,
 var httpFlags = []string{"sse", "token-file", "scoped-token-file", "issuer", "audience", "allow-host", "allow-origin"}
 
 func serveRun(ctx context.Context, opts *serveOptions) error {
+	if opts.Address == "" {
+		if done, err := opts.Relay(ctx); done {
+			return err
+		}
+	}
 	h, err := opts.Host(ctx)
 	if err != nil {
 		return err
@@ -95,10 +104,13 @@ func serveRun(ctx context.Context, opts *serveOptions) error {
 	end := sync.OnceFunc(func() { closeFace(ctx, front) })
 	defer end()
 	defer context.AfterFunc(ctx, end)()
+	shared := opts.Share(ctx, h, front.ServeStdio, false)
+	defer shared.close()
 	in, done := opts.Streams.Waiting()
 	defer done()
 	// Not ctx, which would cancel what is being answered: end lets it finish.
 	if err := front.ServeStdio(context.WithoutCancel(ctx), in, opts.Streams.Out); ctx.Err() == nil {
+		shared.linger(ctx) // its own client has gone, others may be here
 		return err
 	}
 	return nil // to be stopped is how serving ends

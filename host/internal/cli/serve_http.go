@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"io"
 	"net"
+	"sync"
 
 	"github.com/collet-dev/collet/host"
 )
@@ -24,6 +26,9 @@ func serveHTTP(ctx context.Context, opts *serveOptions, h openHost) error {
 	if err != nil {
 		return exitf(exitUsage, "%v", err)
 	}
+	front := sync.OnceValue(h.Front)
+	shared := opts.Share(ctx, h, func(ctx context.Context, in io.Reader, out io.Writer) error { return front().ServeStdio(ctx, in, out) }, false)
+	defer shared.close()
 	opts.Streams.Note("collet: serving http://%s/mcp", l.Addr())
 	return face.Serve(ctx, l)
 }

@@ -48,6 +48,8 @@ type Host struct {
 	WireNames      string            // "prefixed" (default) or "plain"
 	ResponseBudget int64             // bytes; default 256 KiB
 	ConnectWait    time.Duration     // default 10 s
+	Daemon         string            // "off" (default) or "auto": the first command starts a host that the next ones use
+	DaemonIdle     time.Duration     // how long such a host stays without anybody; default 10 min
 	// PluginDirs are unresolved text, in file order; see ResolvePluginDirs.
 	PluginDirs []string
 	Codemode   Codemode

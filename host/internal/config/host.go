@@ -12,6 +12,8 @@ func defaultHost() Host {
 		WireNames:      "prefixed",
 		ResponseBudget: 256 << 10,
 		ConnectWait:    10 * time.Second,
+		Daemon:         "off",
+		DaemonIdle:     10 * time.Minute,
 		Codemode:       defaultCodemode(),
 		Telemetry:      Telemetry{Metrics: "off"},
 	}
@@ -32,6 +34,9 @@ var hostKeys = []key[Host]{
 	{"response_budget", "the largest result that a model gets whole: 1KiB to 64MiB", `"type":"string","pattern":` + quoteJSON(sizePattern), `"256KiB"`,
 		func(t *table, h *Host) { h.ResponseBudget = t.size("response_budget", h.ResponseBudget, budgetLimits) }},
 	connectWait,
+	word("daemon", "auto: the first command starts a host in the background, which the next ones use", "off",
+		func(h *Host) *string { return &h.Daemon }, "off", "auto"),
+	daemonIdle,
 	{"plugin_dirs", "where plugins are looked up first; not in a project's file", `"type":"array","items":{"type":"string"}`, `[]`,
 		func(t *table, h *Host) {
 			if t.layer == Project && t.has("plugin_dirs") {
@@ -53,6 +58,13 @@ var connectWait = func() key[Host] {
 	k := duration("connect_wait", "how long a model client's first list or search waits for starting servers of which nothing is known yet", connectWaitLimits,
 		func(h *Host) *time.Duration { return &h.ConnectWait })
 	k.unsaid = `"10s"`
+	return k
+}()
+
+var daemonIdle = func() key[Host] {
+	k := duration("daemon_idle", "how long a host in the background stays when nobody uses it", daemonIdleLimits,
+		func(h *Host) *time.Duration { return &h.DaemonIdle })
+	k.unsaid = `"10m"`
 	return k
 }()
 

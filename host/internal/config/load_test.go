@@ -66,7 +66,7 @@ func TestParseDesignExample(t *testing.T) {
 			t.Fatal(problems(c))
 		}
 		wantHost := Host{LogLevel: "info", Exposure: exposure.Codemode, WireNames: "prefixed", ResponseBudget: 262144,
-			ConnectWait: 10 * time.Second, PluginDirs: []string{"~/collet/plugins"}, Codemode: defaultCodemode(), Telemetry: Telemetry{Metrics: "off"}, said: c.Host.said}
+			ConnectWait: 10 * time.Second, Daemon: "off", DaemonIdle: 10 * time.Minute, PluginDirs: []string{"~/collet/plugins"}, Codemode: defaultCodemode(), Telemetry: Telemetry{Metrics: "off"}, said: c.Host.said}
 		if !reflect.DeepEqual(c.Host, wantHost) {
 			t.Errorf("host %+v, want %+v", c.Host, wantHost)
 		}

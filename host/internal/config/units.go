@@ -21,6 +21,7 @@ var (
 	maxTimeoutLimits  = limits{time.Second, time.Hour, "1s to 1h"}
 	startLimits       = limits{time.Second, time.Hour, "1s to 1h"} // a first npx or docker pull takes minutes
 	idleLimits        = limits{time.Second, 30 * 24 * time.Hour, "1s to 720h"}
+	daemonIdleLimits  = limits{time.Second, 24 * time.Hour, "1s to 24h"}
 	connectWaitLimits = limits{0, 600 * time.Second, "0s to 600s"}
 )
 

@@ -1,0 +1,308 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/front/control"
+	"github.com/collet-dev/collet/host/internal/rawjson"
+)
+
+const (
+	// daemonStart bounds the start of a host in the background.
+	daemonStart = 15 * time.Second
+	// daemonStop bounds its stop: what it is doing, and then its servers.
+	daemonStop = 30 * time.Second
+	// lostWait is how long a host stays that nobody can find: until a file is whole again.
+	lostWait = time.Minute
+	// stopDrain is how long those who are connected may take to be done at a stop.
+	stopDrain = 10 * time.Second
+)
+
+func newCmdDaemon(f *Factory) *cobra.Command {
+	cmd := group("daemon <command>", "Keep a host running that commands use",
+		"  collet daemon start\n  collet tools call files/read_text_file path=notes.md\n  collet daemon stop",
+		newCmdDaemonStart(f), newCmdDaemonStatus(f), newCmdDaemonStop(f), newCmdDaemonRun(f))
+	cmd.Long = `A host in the background has its servers running: a command that finds one for its
+configuration and its environment is answered by it, and is the quicker for it.
+'collet serve' is such a host too, while it runs.
+
+With daemon = "auto" in [host] of mcp.toml the first command starts one, which ends
+when nobody has used it for daemon_idle (10m).`
+	return cmd
+}
+
+type daemonOptions struct {
+	f       *Factory
+	Streams *terminal.Streams
+	JSON    bool
+}
+
+// find is the place of the configuration, and who is there; nil for nobody.
+func (opts *daemonOptions) find(ctx context.Context) (control.Place, *control.Client, error) {
+	f := opts.f
+	if f.homeless != nil {
+		return control.Place{}, nil, exitf(exitConfiguration, "%v", f.homeless)
+	}
+	layers, err := f.counting(ctx, true)
+	if err != nil {
+		return control.Place{}, nil, err
+	}
+	place, ok := f.place(layers)
+	if !ok {
+		_, err := f.openLayers(ctx, layers)
+		if err == nil {
+			err = exitf(exitConfiguration, "no host can be shared for %s: it is no regular file", f.named())
+		}
+		return place, nil, err
+	}
+	c, err := control.Dial(ctx, place, control.Build(f.Version))
+	if err != nil && !errors.Is(err, control.ErrOther) {
+		return place, nil, nil
+	}
+	return place, c, err
+}
+
+func newCmdDaemonStart(f *Factory) *cobra.Command {
+	opts := &daemonOptions{f: f, Streams: f.Streams}
+	return &cobra.Command{
+		Use:   "start",
+		Short: "Start a host in the background, unless there is one",
+		Args:  exactly(0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return daemonStartRun(cmd.Context(), opts) },
+	}
+}
+
+func daemonStartRun(ctx context.Context, opts *daemonOptions) error {
+	place, c, err := opts.find(ctx)
+	switch {
+	case c != nil && err == nil:
+		defer c.Close()
+		opts.Streams.Note("collet: a host is running already, pid %d", c.Welcome.Pid)
+		return nil
+	case c != nil: // of another build: the new one takes its place
+		err = c.Yield(ctx)
+		c.Close()
+		if err != nil {
+			return exitf(exitUnreachable, "the running host (pid %d) does not give way: %v", c.Welcome.Pid, err)
+		}
+	case err != nil:
+		return err
+	}
+	if c = opts.f.startDaemon(ctx, place, daemonStart); c == nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return exitf(exitUnreachable, "the host did not start within %s; 'collet daemon run' in a terminal shows why", daemonStart)
+	}
+	defer c.Close()
+	for _, p := range c.Problems() {
+		opts.Streams.Note("collet: %s", problemText(p))
+	}
+	opts.Streams.Note("collet: a host is running, pid %d", c.Welcome.Pid)
+	return nil
+}
+
+func newCmdDaemonStatus(f *Factory) *cobra.Command {
+	opts := &daemonOptions{f: f, Streams: f.Streams}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say whether a host is running for this configuration, and how its servers are",
+		Long: `Say whether a host is running for this configuration, and how its servers are. The
+exit code is 4 when there is none.`,
+		Args: exactly(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return daemonStatusRun(cmd.Context(), opts) },
+	}
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"running","pid","version","since","clients","servers":[...]}`)
+	return cmd
+}
+
+func daemonStatusRun(ctx context.Context, opts *daemonOptions) error {
+	_, c, err := opts.find(ctx)
+	other := errors.Is(err, control.ErrOther)
+	if err != nil && !other {
+		return err
+	}
+	var o rawjson.Object
+	o.Bool("running", c != nil)
+	if c == nil {
+		if !opts.JSON {
+			return exitf(exitUnreachable, "no host is running for this configuration in this environment")
+		}
+		if err := printJSON(opts.Streams, o.Bytes()); err != nil {
+			return err
+		}
+		return quiet(exitUnreachable)
+	}
+	defer c.Close()
+	w := &c.Welcome
+	s := &control.Status{Pid: w.Pid, Version: w.Version, Since: w.Since, Servers: w.Servers}
+	if !other {
+		if s, err = c.Status(ctx); err != nil {
+			return exitf(exitUnreachable, "%v", err)
+		}
+	}
+	if opts.JSON {
+		o.Int("pid", int64(s.Pid))
+		o.String("version", s.Version)
+		o.Bool("sameBuild", !other)
+		o.String("since", s.Since.UTC().Format(time.RFC3339))
+		o.Int("clients", int64(s.Clients))
+		o.Raw("servers", serversJSON(s.Servers))
+		return printJSON(opts.Streams, o.Bytes())
+	}
+	if _, err := fmt.Fprintf(opts.Streams.Out, "pid %d, collet %s, for %s, %d clients\n", s.Pid, opts.Streams.Text(s.Version), host.Age(s.Since), s.Clients); err != nil {
+		return err
+	}
+	if other {
+		opts.Streams.Note("collet: it is another build than this one, and not used; 'collet daemon start' puts this one in its place")
+	}
+	rows := make([][]string, 0, len(s.Servers))
+	for i := range s.Servers {
+		server := &s.Servers[i]
+		pid := ""
+		if server.Pid != 0 {
+			pid = strconv.Itoa(server.Pid)
+		}
+		rows = append(rows, []string{server.Name, server.State, pid, server.Error})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return opts.Streams.Table([]string{"NAME", "STATE", "PID", "ERROR"}, rows)
+}
+
+func newCmdDaemonStop(f *Factory) *cobra.Command {
+	opts := &daemonOptions{f: f, Streams: f.Streams}
+	return &cobra.Command{
+		Use:   "stop",
+		Short: "Stop the host in the background, once what it is doing is done",
+		Args:  exactly(0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return daemonStopRun(cmd.Context(), opts) },
+	}
+}
+
+func daemonStopRun(ctx context.Context, opts *daemonOptions) error {
+	_, c, err := opts.find(ctx)
+	if c == nil {
+		if err == nil {
+			opts.Streams.Note("collet: no host is running for this configuration in this environment")
+		}
+		return err
+	}
+	defer c.Close()
+	limit, cancel := context.WithTimeout(ctx, daemonStop)
+	defer cancel()
+	switch err := c.Stop(limit); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return exitf(exitUnreachable, "stop the host (pid %d): %v", c.Welcome.Pid, err)
+	}
+	opts.Streams.Note("collet: the host has ended, pid %d", c.Welcome.Pid)
+	return nil
+}
+
+func newCmdDaemonRun(f *Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "run",
+		Short: "Be the host that 'daemon start' starts, in the foreground",
+		Args:  exactly(0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return daemonRun(cmd.Context(), f) },
+	}
+}
+
+func daemonRun(ctx context.Context, f *Factory) error {
+	h, err := f.openServing(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	var face frontend
+	front := sync.OnceValue(func() frontend { face = h.Front(); return face })
+	shared := f.share(ctx, h, func(ctx context.Context, in io.Reader, out io.Writer) error { return front().ServeStdio(ctx, in, out) }, true)
+	if shared == nil {
+		return exitf(exitUnreachable, "another process is the host of this configuration, or no socket can be made; 'collet daemon status' shows it")
+	}
+	defer func() {
+		shared.close()
+		if face != nil {
+			closeFace(ctx, face)
+		}
+	}()
+	layers, err := f.quietly(ctx)
+	if err != nil {
+		return err
+	}
+	idle := time.Duration(0)
+	if d, auto := f.auto(layers); auto {
+		idle = d
+	}
+	shared.wait(ctx, idle)
+	return nil
+}
+
+// wait waits until the host has to end: when ctx ends or somebody wants it, when
+// another has its place and nobody is left, and with idle when nobody was there for so
+// long.
+func (s *sharing) wait(ctx context.Context, idle time.Duration) {
+	yielded := false
+	for {
+		n, changed := s.server.Clients()
+		if n == 0 && yielded {
+			return
+		}
+		var over <-chan time.Time
+		switch {
+		case n > 0:
+		case !s.server.Shared():
+			over = time.After(lostWait)
+		case idle > 0:
+			over = time.After(idle)
+		}
+		gone := s.yielded
+		if yielded {
+			gone = nil
+		}
+		select {
+		case <-changed:
+		case <-over:
+			return
+		case <-gone:
+			yielded = true
+		case <-ctx.Done():
+			return
+		case <-s.stop:
+			s.drain(ctx)
+			return
+		}
+	}
+}
+
+// drain lets those who are connected be done, but for the one that waits for the end.
+func (s *sharing) drain(ctx context.Context) {
+	s.server.Move(nil)
+	limit := time.After(stopDrain)
+	for {
+		n, changed := s.server.Clients()
+		if n <= 1 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}

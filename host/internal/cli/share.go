@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/front/control"
+)
+
+// stdioServer serves a client of MCP over a pair of streams.
+type stdioServer func(ctx context.Context, in io.Reader, out io.Writer) error
+
+// sharing is a host that other processes use. A nil one is used by nobody.
+type sharing struct {
+	server  *control.Server
+	stop    chan struct{} // closed when somebody wants the host to end
+	yielded chan struct{} // closed when another process has the place
+
+	follow sync.WaitGroup
+	moves  chan bool // the configuration changed; whether the host goes by it
+	cancel func()    // of the subscription
+}
+
+// share lets other processes use the host, and with stoppable end it; stdio serves
+// clients of MCP among them. A host that cannot be shared, or one of several for the same configuration, is as good
+// for its own client: nothing is said of it.
+func (f *Factory) share(ctx context.Context, h openHost, stdio stdioServer, stoppable bool) *sharing {
+	own, ok := h.(opened)
+	if !ok || !f.shares {
+		return nil
+	}
+	owner, err := f.own(ctx)
+	if err != nil {
+		return nil
+	}
+	s := &sharing{stop: make(chan struct{}), yielded: make(chan struct{}), moves: make(chan bool, 1)}
+	s.server = &control.Server{
+		Host: own.Host, Build: control.Build(f.Version), Version: f.Version, Stdio: stdio,
+		Yielded: sync.OnceFunc(func() { close(s.yielded) }),
+	}
+	if stoppable {
+		s.server.Stop = sync.OnceFunc(func() { close(s.stop) })
+	}
+	s.server.Serve(owner)
+	s.follow.Go(func() {
+		for follows := range s.moves {
+			// The place stands for what the configuration was. A file that cannot be read
+			// has none: the host goes by what it said before.
+			var owner *control.Owner
+			s.server.Move(nil)
+			if follows {
+				owner, _ = f.own(context.WithoutCancel(ctx)) // another process may have it
+			}
+			s.server.Move(owner)
+		}
+	})
+	s.cancel = own.Subscribe(func(e host.Event) {
+		if e.ConfigChanged == nil {
+			return
+		}
+		whole := !slices.ContainsFunc(e.ConfigChanged.Problems, func(p host.Problem) bool { return p.Key == "" && p.Server == "" })
+		select { // the newest counts
+		case <-s.moves:
+		default:
+		}
+		select {
+		case s.moves <- whole:
+		default:
+		}
+	})
+	return s
+}
+
+// yieldWait is how long a host of another build may take to let go of its place.
+const yieldWait = 2 * time.Second
+
+// own takes the place of the configuration. A host of another build there yields it:
+// whoever is connected to that stays with it.
+func (f *Factory) own(ctx context.Context) (*control.Owner, error) {
+	layers, err := f.quietly(ctx)
+	if err != nil {
+		return nil, err
+	}
+	place, ok := f.place(layers)
+	if !ok {
+		return nil, errNotShared
+	}
+	owner, err := control.Own(place)
+	if !errors.Is(err, control.ErrOwned) {
+		return owner, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, yieldWait)
+	defer cancel()
+	c, reached := control.Dial(ctx, place, control.Build(f.Version))
+	if c != nil {
+		defer c.Close()
+	}
+	if !errors.Is(reached, control.ErrOther) {
+		return nil, err
+	}
+	if err := c.Yield(ctx); err != nil {
+		return nil, err
+	}
+	return control.Own(place)
+}
+
+// quietly are the layers that count, without a word about those that do not.
+func (f *Factory) quietly(context.Context) ([]host.Layer, error) {
+	if f.named() != "" {
+		return nil, nil
+	}
+	found, err := f.discover("")
+	if err != nil {
+		return nil, err
+	}
+	return found.Sources(), nil
+}
+
+// linger waits until nobody uses the host any more; nobody new does.
+func (s *sharing) linger(ctx context.Context) {
+	if s == nil {
+		return
+	}
+	s.server.Move(nil)
+	for {
+		n, changed := s.server.Clients()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// close ends what others do with the host.
+func (s *sharing) close() {
+	if s == nil {
+		return
+	}
+	s.cancel()
+	close(s.moves)
+	s.follow.Wait()
+	s.server.Close()
+}

@@ -1,0 +1,166 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/collet-dev/collet/host/internal/lockfile"
+)
+
+// Place is where the host of one configuration is found.
+type Place struct {
+	Dir  string // absolute, of the user alone
+	Name string // stands for the configuration
+}
+
+// ErrOwned is that another process has the place.
+var ErrOwned = errors.New("another process is the host of this configuration")
+
+// maxSocket is what fits into the address of a unix socket on the system with the
+// least room (macOS, sun_path).
+const maxSocket = 103
+
+// PlaceOf is the place of the configuration that name stands for, hex digits, for
+// hosts that keep their files in stateDir.
+func PlaceOf(stateDir, name string) Place {
+	p := Place{Name: name[:min(len(name), 20)]}
+	for _, p.Dir = range places(stateDir) {
+		if len(p.socket()) <= maxSocket {
+			break
+		}
+	}
+	return p
+}
+
+// Busy reports whether there may be a host here: a look that costs next to nothing.
+func (p Place) Busy() bool {
+	entries, err := os.ReadDir(p.Dir)
+	return err == nil && len(entries) > 0
+}
+
+func (p Place) socket() string { return filepath.Join(p.Dir, p.Name+".sock") }
+
+// Owner has a place, as long as its process lives at most.
+type Owner struct {
+	place    Place
+	listener net.Listener
+	unlock   func()
+	gate     gate
+}
+
+// tryWait is enough to find out that a lock is held.
+const tryWait = time.Millisecond
+
+// Own takes a place. Of several processes that try, one gets it, and the others
+// ErrOwned; what a dead one left there is removed.
+func Own(place Place) (*Owner, error) {
+	if err := private(place.Dir); err != nil {
+		return nil, fmt.Errorf("share this host in %s: %w", place.Dir, err)
+	}
+	lock := filepath.Join(place.Dir, place.Name+lockSuffix)
+	unlock, err := try(lock)
+	if err == nil {
+		// For sweep: it is in use. One that sweep has just removed is no lock.
+		if err = os.Chtimes(lock, time.Now(), time.Now()); err != nil {
+			unlock()
+		}
+	}
+	if errors.Is(err, ErrOwned) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("share this host in %s: %w", place.Dir, err)
+	}
+	sweep(place)
+	o := &Owner{place: place, unlock: unlock}
+	if o.listener, err = o.gate.listen(place); err != nil {
+		unlock()
+		return nil, fmt.Errorf("share this host in %s: %w", place.Dir, err)
+	}
+	return o, nil
+}
+
+const (
+	lockSuffix = ".lock"
+	// abandoned is the age at which the lock of a place that nobody has is removed: each
+	// configuration and environment has a place of its own.
+	abandoned = 24 * time.Hour
+)
+
+// try takes a lock that nobody has.
+func try(path string) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), tryWait)
+	defer cancel()
+	unlock, err = lockfile.Lock(ctx, path)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, ErrOwned
+	}
+	return unlock, err
+}
+
+// sweep removes what the dead have left beside mine.
+func sweep(mine Place) {
+	locks, _ := filepath.Glob(filepath.Join(mine.Dir, "*"+lockSuffix))
+	for _, lock := range locks {
+		name := strings.TrimSuffix(filepath.Base(lock), lockSuffix)
+		info, err := os.Stat(lock)
+		if err != nil || name == mine.Name || time.Since(info.ModTime()) < abandoned {
+			continue
+		}
+		if unlock, err := try(lock); err == nil {
+			_ = os.Remove(Place{mine.Dir, name}.socket())
+			_ = os.Remove(lock)
+			unlock()
+		}
+	}
+}
+
+// accept waits for a process of the same user.
+func (o *Owner) accept() (net.Conn, error) {
+	conn, err := o.listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.gate.check(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// Release lets go of the place. Those who are connected stay.
+func (o *Owner) Release() {
+	o.listener.Close()
+	_ = os.Remove(o.place.socket()) // while the lock is held it is ours
+	o.unlock()
+}
+
+func private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return errors.New("it is no directory")
+	}
+	return owned(info)
+}
+
+// places are the directories that may have sockets, best first; the last is short.
+func places(stateDir string) []string {
+	var dirs []string
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		dirs = append(dirs, filepath.Join(dir, "collet", "control"))
+	}
+	return append(dirs, filepath.Join(stateDir, "run"), cmp.Or(shortDir(), filepath.Join(os.TempDir(), "collet-run")))
+}

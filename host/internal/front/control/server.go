@@ -1,0 +1,132 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/collet-dev/collet/host"
+)
+
+// Server shares a host with other processes of its user.
+type Server struct {
+	Host           *host.Host
+	Build, Version string
+	// Stdio serves a client of MCP over a pair of streams, until the first ends.
+	Stdio func(ctx context.Context, in io.Reader, out io.Writer) error
+	// Stop is called when a client wants the host to end, Yielded when the place is
+	// another's from now on.
+	Stop, Yielded func()
+
+	since  time.Time
+	ctx    context.Context // ends what is being done
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu    sync.Mutex
+	owner *Owner // of the place; nil when it was let go of
+	conns map[*peer]struct{}
+	idle  chan struct{} // closed and replaced whenever the number of connections changes
+}
+
+// Serve begins to share the host at the place that owner has. It returns at once;
+// Close ends it.
+func (s *Server) Serve(owner *Owner) {
+	s.since = time.Now()
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.owner, s.conns, s.idle = owner, map[*peer]struct{}{}, make(chan struct{})
+	s.work.Go(func() { s.accept(owner) })
+}
+
+// Move shares the host at another place instead, which its configuration has come
+// to stand for. With nil it is shared with nobody new.
+func (s *Server) Move(to *Owner) {
+	s.mu.Lock()
+	before := s.owner
+	s.owner = to
+	s.changedLocked()
+	s.mu.Unlock()
+	if before != nil {
+		before.Release()
+	}
+	if to != nil {
+		s.work.Go(func() { s.accept(to) })
+	}
+}
+
+// Shared reports whether the host has a place where new clients find it.
+func (s *Server) Shared() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.owner != nil
+}
+
+// Clients is how many processes are connected, and a channel that is closed when
+// that changes.
+func (s *Server) Clients() (int, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns), s.idle
+}
+
+// Close lets go of the place, ends all connections and waits until nothing is being
+// done any more.
+func (s *Server) Close() {
+	s.Move(nil)
+	s.cancel()
+	s.mu.Lock()
+	for p := range s.conns {
+		p.s.conn.Close()
+	}
+	s.mu.Unlock()
+	s.work.Wait()
+}
+
+func (s *Server) accept(owner *Owner) {
+	for {
+		conn, err := owner.accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // a stranger, or too many files are open
+			select {
+			case <-s.ctx.Done():
+				return
+			case <-time.After(10 * time.Millisecond): // not to spin on what does not pass
+			}
+			continue
+		}
+		p := &peer{server: s, s: newStream(conn), begun: map[uint64]context.CancelFunc{}, asked: map[uint64]chan answer{}}
+		s.mu.Lock()
+		s.conns[p] = struct{}{}
+		s.changedLocked()
+		s.mu.Unlock()
+		s.work.Go(func() {
+			p.serve(s.ctx)
+			s.mu.Lock()
+			delete(s.conns, p)
+			s.changedLocked()
+			s.mu.Unlock()
+		})
+	}
+}
+
+func (s *Server) changedLocked() {
+	close(s.idle)
+	s.idle = make(chan struct{})
+}
+
+func (s *Server) welcome() Welcome {
+	return Welcome{
+		Build: s.Build, Version: s.Version, Pid: pid, Since: s.since,
+		Problems: s.Host.Problems(), Servers: portableServers(s.Host.Servers()),
+	}
+}
+
+func (s *Server) status() Status {
+	n, _ := s.Clients()
+	return Status{Pid: pid, Version: s.Version, Since: s.since, Clients: n - 1, Servers: portableServers(s.Host.Servers())}
+}
