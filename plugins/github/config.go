@@ -30,7 +30,7 @@ type config struct {
 
 	ReadOnly bool     `json:"readonly,omitempty" jsonschema:"offer only tools that change nothing"`
 	Lockdown bool     `json:"lockdown,omitempty" jsonschema:"of public repositories only show what people with push access wrote"`
-	Writable []string `json:"writable,omitempty" jsonschema:"the repositories that may be written to: owner or owner/repo, with * in the repo; @me is the token's own account for create_repository. All when left out"`
+	Writable []string `json:"writable,omitempty" jsonschema:"the repositories that may be written to: owner or owner/repo, with * in the repo; @me is the token's own account for create_repository and fork_repository. All when left out"`
 }
 
 const (

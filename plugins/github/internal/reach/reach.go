@@ -3,6 +3,7 @@
 package reach
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -73,6 +74,12 @@ func (r Rules) Admit(tool string, args json.RawMessage) error {
 		return failure.New(failure.InvalidArguments, failure.NotSent,
 			"%s names no repository in owner and repo, and only some may be written to (writable in the config of this server)", tool)
 	}
+	if !plain(owner) || !plain(repo) {
+		f := failure.New(failure.InvalidArguments, failure.NotSent,
+			"%q and %q are not the names of an owner and a repository, and only some may be written to (writable in the config of this server)", owner, repo)
+		f.Problems = []failure.Problem{{Path: "/repo", Rule: "writable", Message: f.Message}}
+		return f
+	}
 	if r.allows(owner, repo) {
 		return nil
 	}
@@ -93,14 +100,24 @@ func (r Rules) allows(owner, repo string) bool {
 	})
 }
 
-// target is the repository that a call is about.
+// plain says whether a name is one as GitHub has them. The server makes addresses of
+// them unescaped: a repository "../other/x" of an owner would be another owner's.
+func plain(name string) bool {
+	if name == Self {
+		return true
+	}
+	return name != "." && name != ".." && !strings.ContainsFunc(name, func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && !strings.ContainsRune("._-", c)
+	})
+}
+
+// target is the repository that a call writes to.
 func target(tool string, args json.RawMessage) (owner, repo string) {
-	if tool == "create_repository" {
-		owner = gjson.GetBytes(args, "organization").String()
-		if owner == "" {
-			owner = Self
-		}
-		return owner, gjson.GetBytes(args, "name").String()
+	switch owner = gjson.GetBytes(args, "organization").String(); tool {
+	case "create_repository":
+		return cmp.Or(owner, Self), gjson.GetBytes(args, "name").String()
+	case "fork_repository": // of whoever it is, the copy is one's own
+		return cmp.Or(owner, Self), gjson.GetBytes(args, "repo").String()
 	}
 	return gjson.GetBytes(args, "owner").String(), gjson.GetBytes(args, "repo").String()
 }

@@ -24,6 +24,14 @@ func TestAdmit(t *testing.T) {
 		{some, "push_files", `{"owner":"octo/demo","repo":"x"}`, false},
 		{some, "push_files", `{"owner":"ACME","repo":"anything"}`, true},
 		{some, "push_files", `{"owner":"acme-evil","repo":"x"}`, false},
+		{some, "push_files", `{"owner":"acme","repo":"../evil/x"}`, false}, // an address is made of it
+		{some, "push_files", `{"owner":"acme","repo":"..%2fevil"}`, false},
+		{some, "push_files", `{"owner":"octo","repo":"demo?x"}`, false},
+		{some, "push_files", `{"owner":"acme","repo":".."}`, false},
+		{some, "push_files", `{"owner":"acme","repo":"a.b_c-d"}`, true},
+		{some, "create_repository", `{"name":"../x","organization":"acme"}`, false},
+		{some, "fork_repository", `{"owner":"acme","repo":"y"}`, false}, // into one's own account
+		{some, "fork_repository", `{"owner":"evil","repo":"y","organization":"acme"}`, true},
 		{some, "create_gist", `{}`, false},
 		{some, "create_repository", `{"name":"x"}`, true},
 		{some, "create_repository", `{"name":"y"}`, false},

@@ -87,7 +87,10 @@ func (t *Tree) enter() (*ignore.Level, error) {
 	}
 	at := "."
 	for part := range strings.SplitSeq(t.dir, "/") {
-		level = t.rules(level, at)
+		var err error
+		if level, err = t.rules(level, at); err != nil {
+			return nil, err
+		}
 		at = path.Join(at, part)
 		info, err := t.root.Lstat(at)
 		switch {
@@ -99,23 +102,31 @@ func (t *Tree) enter() (*ignore.Level, error) {
 			return nil, refuse("%s is no directory", at)
 		case isGit(part):
 			return nil, refuse("%s is git's own", at)
+		case level.Ignored(at, true):
+			return nil, refuse("a .gitignore leaves %s out; to push it nevertheless make it the root in the config of this server", at)
 		}
 	}
 	return level, nil
 }
 
-// rules adds the .gitignore of a directory, if it has one that can be read.
-func (t *Tree) rules(level *ignore.Level, dir string) *ignore.Level {
+// rules adds the .gitignore of a directory, if it has one. Where one cannot be read,
+// nobody knows what must not leave this machine. Links do not count, as for git.
+func (t *Tree) rules(level *ignore.Level, dir string) (*ignore.Level, error) {
 	name := path.Join(dir, ".gitignore")
 	info, err := t.root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxIgnore {
-		return level
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return level, nil
+	case err == nil && !info.Mode().IsRegular():
+		return level, nil
+	case err == nil && info.Size() > maxIgnore:
+		return nil, refuse("%s is too large: %d bytes, at most %d are read", name, info.Size(), maxIgnore)
 	}
 	data, err := t.root.ReadFile(name)
 	if err != nil {
-		return level
+		return nil, refuse("what %s leaves out cannot be read: %s", name, reason(err))
 	}
-	return level.Below(dir, data)
+	return level.Below(dir, data), nil
 }
 
 func (t *Tree) walk(ctx context.Context, dir string, level *ignore.Level) error {
@@ -127,7 +138,9 @@ func (t *Tree) walk(ctx context.Context, dir string, level *ignore.Level) error 
 		t.skip(dir, "it cannot be read: "+reason(err))
 		return nil
 	}
-	level = t.rules(level, dir)
+	if level, err = t.rules(level, dir); err != nil {
+		return err
+	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {

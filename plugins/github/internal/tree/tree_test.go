@@ -98,3 +98,42 @@ func TestConfined(t *testing.T) {
 		t.Errorf("read %q through a link", content)
 	}
 }
+
+// Nothing is pushed when it is not known what is left out, and not what is, even when
+// it is named itself.
+func TestWhatIsLeftOutIsNotKnown(t *testing.T) {
+	for name, ignoring := range map[string]string{
+		"too large":             strings.Repeat("# rules\n", maxIgnore/8) + ".env\n",
+		"names the directory":   "sub/\n",
+		"names what is above":   "/top\n",
+		"a pattern of the path": "**/sub\n",
+	} {
+		root := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(root, "top/sub"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for file, content := range map[string]string{".gitignore": ignoring, "top/sub/.env": "KEY=1"} {
+			if err := os.WriteFile(filepath.Join(root, file), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tree, err := Open(t.Context(), root, "top/sub")
+		if err == nil {
+			t.Errorf("%s: %q would be pushed", name, tree.Files)
+			tree.Close()
+			continue
+		}
+		if f := failure.Classify(err); f.Class != failure.InvalidArguments || !strings.Contains(f.Message, ".gitignore") {
+			t.Errorf("%s: %s, %v", name, f.Class, err)
+		}
+	}
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, ".gitignore"), []byte(".env\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if tree, err := Open(t.Context(), root, "."); err != nil || !slices.Equal(tree.Files, []string{".gitignore"}) {
+		t.Errorf("%v, %v", tree, err)
+	} else {
+		tree.Close()
+	}
+}
