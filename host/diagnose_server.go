@@ -223,8 +223,10 @@ func (d *ServerDiagnosis) advice(f *server.Failure) string {
 		return "collet auth login " + d.Name + ", or set its credential in headers (" + d.place() + ")"
 	case f.Class == failure.AuthFailure && d.remote:
 		return "set its credential in headers (" + d.place() + ")"
-	case f.Class == failure.AuthFailure, f.Class == failure.ConsentRequired:
+	case f.Class == failure.AuthFailure:
 		return "check the credential in " + d.place()
+	case f.Class == failure.ConsentRequired:
+		return "once a person agrees to that, say so in " + d.place()
 	case f.Class == failure.DNSFailure:
 		return "check the host's name in " + d.place() + ", and the network"
 	case f.Class == failure.RateLimited:

@@ -180,6 +180,10 @@ func TestListOfAServerInTrouble(t *testing.T) {
 	if len(list.Tools) == 0 || list.Servers[0].Error != "" || list.Servers[0].Failure == nil {
 		t.Errorf("%d tools, %+v", len(list.Tools), list.Servers[0])
 	}
+	// Nobody can say that it has no such tool when it is well.
+	if _, err := h.Tool(patient(t), "n/absent"); err == nil || !strings.Contains(err.Error(), "n is degraded") || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("a tool that is not there now: %v", err)
+	}
 }
 
 // A server that cannot be started any more has the tools of its last list, and

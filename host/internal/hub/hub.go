@@ -117,7 +117,15 @@ func (h *Hub) Find(ctx context.Context, canonical string) (*catalog.Tool, *serve
 	if w, ok := s.Withdrawn(tn); ok && !hidden(w.Tool) {
 		return nil, s, notFound("%s", withdrawn(w, ask(near)))
 	}
-	return nil, s, notFound("no such tool%s", ask(near))
+	return nil, s, notFound("no such tool%s%s", ask(near), trouble(s))
+}
+
+// trouble is the word of a server that may lack tools for now.
+func trouble(s *server.Server) string {
+	if st := s.Status(); st.State == server.Degraded && st.Failure != nil {
+		return fmt.Sprintf("; %s is degraded, and may have it when it is not: %s", s.Name(), st.Failure.Message)
+	}
+	return ""
 }
 
 // withheld says why a tool that its server offers is not to be used.

@@ -85,8 +85,22 @@ func (x exchange) send(ctx context.Context, method, to string, body io.Reader, h
 		return nil, x.broken(failure.InvalidResult, failure.Answered, resp.StatusCode, "%s: the answer is larger than %d MiB", x.name, maxAnswer>>20)
 	case !gjson.ValidBytes(raw) || !gjson.ParseBytes(raw).IsObject():
 		return nil, x.broken(failure.InvalidResult, failure.Answered, resp.StatusCode, "%s: the answer is not a JSON object: %s", x.name, quote(string(raw)))
+	case isError(raw):
+		if x.read != nil {
+			if e := x.read(resp.StatusCode, resp.Header, raw); e != nil {
+				return nil, e
+			}
+		}
+		return nil, x.broken(failure.ServerError, failure.Answered, resp.StatusCode, "%s answers with an error in place of results%s", x.name, said(wordsOf(raw)))
 	}
 	return raw, nil
+}
+
+// isError says whether an answer that counts as a success is an error: else it would
+// be a search that found nothing.
+func isError(raw []byte) bool {
+	e := gjson.GetBytes(raw, "error")
+	return e.IsObject() || e.String() != "" || gjson.GetBytes(raw, "errors.0").Exists()
 }
 
 // unreachable is a request that got no whole answer.

@@ -152,6 +152,9 @@ func TestEveryDocumentedError(t *testing.T) {
 		{"serper", "bad query", fakesearch.SerperBadQuery, BadQuery, failure.InvalidArguments, 0, "Missing query"},
 		{"serper", "rate", fakesearch.SerperRate, Busy, failure.RateLimited, 0, "Too many requests"},
 		{"serper", "redirect", fakesearch.Reply{Status: 302, Header: map[string]string{"Location": "https://elsewhere.example/"}}, Broken, failure.InvalidResult, 0, "redirect"},
+		{"brave", "quota as success", as(200, fakesearch.BraveQuota), Quota, failure.RateLimited, month, "quota is used up"},
+		{"exa", "an error as success", fakesearch.Reply{Status: 200, Body: `{"error":"Internal failure","tag":"X"}`}, Broken, failure.ServerError, 0, "an error in place of results: Internal failure"},
+		{"searxng", "errors as success", fakesearch.Reply{Status: 200, Body: `{"errors":[{"detail":"down"}]}`}, Broken, failure.ServerError, 0, "an error in place of results: down"},
 		{"exa", "no JSON", fakesearch.Reply{Status: 200, Body: "<html>login</html>"}, Broken, failure.InvalidResult, 0, "not a JSON object"},
 		{"exa", "a list", fakesearch.Reply{Status: 200, Body: "[]"}, Broken, failure.InvalidResult, 0, "not a JSON object"},
 	} {
@@ -181,6 +184,12 @@ func TestEveryDocumentedError(t *testing.T) {
 			}
 		})
 	}
+}
+
+// as is a reply with another status.
+func as(status int, r fakesearch.Reply) fakesearch.Reply {
+	r.Status = status
+	return r
 }
 
 func TestNothingFoundIsAnAnswer(t *testing.T) {

@@ -64,10 +64,6 @@ func (t *tavily) Search(ctx context.Context, q Query) (Answer, error) {
 	if e != nil {
 		return Answer{}, e
 	}
-	// The envelope of the keyless limit also comes as a success.
-	if e := keylessLimit(t.exchange, http.StatusOK, raw); e != nil {
-		return Answer{}, e
-	}
 	for _, r := range gjson.GetBytes(raw, "results").Array() {
 		h := Hit{
 			Title: r.Get("title").String(), URL: r.Get("url").String(), Snippet: r.Get("content").String(),
@@ -102,8 +98,8 @@ func (t *tavily) errorOf(status int, h http.Header, body []byte) *Error {
 	return nil
 }
 
-// keylessLimit reads the envelope of the keyless limit: an error with a code and
-// what to do next. It is nil for anything else.
+// keylessLimit reads the envelope of the keyless limit, which also comes as a success:
+// an error with a code and what to do next. It is nil for anything else.
 func keylessLimit(x exchange, status int, body []byte) *Error {
 	e := gjson.GetBytes(body, "error")
 	if !gjson.ValidBytes(body) || e.Get("code").Type != gjson.String || !e.Get("next_actions").IsArray() {
