@@ -97,7 +97,10 @@ func (c *Client) Search(ctx context.Context, query, name string) (library.Found,
 		Filter  bool     `json:"searchFilterApplied"`
 	}
 	err := c.get(ctx, "/v2/libs/search", url.Values{"query": {query}, "libraryName": {name}}, func(body []byte) error {
-		return decode("a search", body, &doc)
+		if err := decode("a search", body, &doc); err != nil || doc.Results != nil {
+			return err
+		}
+		return failure.New(failure.InvalidResult, failure.Answered, "the API's answer to a search has no results member (is api_url right?)")
 	})
 	if r, ok := errors.AsType[*library.Refusal](err); ok && r.Code == noLibraries {
 		return library.Found{}, nil
@@ -239,6 +242,9 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, read fu
 	}
 	if resp.StatusCode != http.StatusOK {
 		return c.refused(resp, body)
+	}
+	if err := mistaken(resp.Header, body); err != nil {
+		return err
 	}
 	if err := read(body); err != nil {
 		return err

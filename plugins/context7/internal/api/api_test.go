@@ -139,6 +139,48 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestErrorsThatCountAsSuccess: they are no documentation, and nothing of them is kept.
+func TestErrorsThatCountAsSuccess(t *testing.T) {
+	t.Parallel()
+	page := fakeapi.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/html; charset=utf-8"}, Body: "<html>Sign in to the network</html>"}
+	envelope := fakeapi.Answer{Status: 200, Body: `{"error":"internal_error","message":"An error occurred."}`}
+	kept, err := cache.Open(t.TempDir(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		answer fakeapi.Answer
+		class  failure.Class
+	}{
+		{"a page", page, failure.InvalidResult}, {"an error", envelope, failure.ServerError},
+		{"no results", fakeapi.Answer{Status: 200, Body: `{"found":[]}`}, failure.InvalidResult},
+	} {
+		fake := fakeapi.Start(t)
+		api := client(t, Options{URL: fake.URL, Cache: kept})
+		calls := map[string]func() error{
+			"search": func() error { _, err := api.Search(t.Context(), "q", "next.js"); return err },
+			"context": func() error {
+				_, err := api.Text(t.Context(), "q", "/vercel/next.js")
+				return err
+			},
+		}
+		for endpoint, call := range calls {
+			if endpoint == "context" && c.name == "no results" {
+				continue
+			}
+			fake.Next(endpoint, c.answer)
+			f, ok := errors.AsType[*failure.Failure](call())
+			if !ok || f.Class != c.class || f.Delivery != failure.Answered {
+				t.Errorf("%s from %s: %v, want %s", c.name, endpoint, f, c.class)
+			}
+			if err := call(); err != nil {
+				t.Errorf("%s from %s, then an answer: %v", c.name, endpoint, err)
+			}
+		}
+	}
+}
+
 func TestWhatToDo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ key, with, want string }{

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -105,6 +106,28 @@ func (c *Client) refused(resp *http.Response, body []byte) error {
 	default:
 		return fail(failure.ServerError, "")
 	}
+}
+
+// mistaken is what is wrong with a 200 that is no answer: what is not the API's own,
+// such as the page on which a network wants people to sign in, and an error that
+// counts as a success. Else both would be documentation.
+func mistaken(h http.Header, body []byte) error {
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")) // what is none is not HTML
+	var p problem
+	var f *failure.Failure
+	switch {
+	case kind == "text/html":
+		f = failure.New(failure.InvalidResult, failure.Answered, "the API answers with a page of HTML, which is not its own (is api_url right, or does the network want a sign-in?)")
+	case json.Unmarshal(body, &p) == nil && p.Error != "":
+		f = failure.New(failure.ServerError, failure.Answered, "%s (%s, although HTTP 200)", cmp.Or(strings.TrimRight(p.Message, ". "), "the API answers with an error"), p.Error)
+	default:
+		return nil
+	}
+	f.Origin, f.UpstreamCode = failure.OriginUpstream, http.StatusOK
+	if len(body) <= maxKept {
+		f.UpstreamData = body
+	}
+	return f
 }
 
 func (c *Client) keyAdvice() string {
