@@ -23,7 +23,7 @@ const (
 )
 
 // credentialWords end the names of settings that are most likely secrets.
-var credentialWords = []string{"token", "secret", "password", "passwd", "key", "apikey", "credential", "credentials"}
+var credentialWords = []string{"token", "secret", "password", "passwd", "key", "apikey", "credentials"}
 
 // schemaOfConfig looks at config_schema.
 func schemaOfConfig(_ context.Context, s *subject) error {
