@@ -30,7 +30,7 @@ func main() {
 	flood := flag.String("flood", "", "")
 	only := flag.String("only", "", "")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: bench [-bin DIR] [-only FIGURE,...]\n\nMeasures the collet in DIR and prints a table; takes a few minutes.\nFigures of host.Call: warm, throughput, large, allocations, growth, cold, http, many, kill, pss.\n"+
+		fmt.Fprintln(os.Stderr, "usage: bench [-bin DIR] [-only FIGURE,...]\n\nMeasures the collet in DIR and prints a table; takes a few minutes.\nFigures of host.Call: warm, throughput, large, allocations, growth, cold, running, http, many, kill, pss.\n"+
 			"Figures of collet serve: front-warm, front-throughput, front-large, front-list, front-dead, front-idle, front-sessions.\n"+
 			"Figures of scripts: codemode.")
 	}
@@ -76,6 +76,7 @@ func run(ctx context.Context, bin string, only selection) error {
 		together(ctx, t, only, peersConfig{bin: bin, dir: dir, echo: echo, plugin: plugin}),
 		only.do("growth", func() error { return peakGrowth(ctx, t, bin, echo) }),
 		only.do("cold", func() error { return cold(ctx, t, bin, dir, echo) }),
+		only.do("running", func() error { return running(ctx, t, bin, dir, echo) }),
 		only.do("http", func() error { return overHTTP(ctx, t, bin, dir, echo, plugin) }),
 		only.do("many", func() error { return listMany(ctx, t, bin, dir, echo, plugin) }),
 		only.do("kill", func() error { return recovery(ctx, t, bin, dir, echo) }),
