@@ -28,6 +28,7 @@ PLUGINS  := $(patsubst plugins/%,%,$(filter plugins/%,$(MODULES)))
 # The steps are ordered, quick ones first, and each keeps both cores busy by itself.
 .NOTPARALLEL:
 .PHONY: build run test lint proto bench tokens conformance clean
+.PHONY: pages install uninstall release-check
 .PHONY: fmt-check vet-all proto-check standalone unit servers
 
 ## build: the host and the plugins it ships with
@@ -36,6 +37,22 @@ build:
 	CGO_ENABLED=0 go build -trimpath -o bin/collet ./host/cmd/collet
 	for p in $(PLUGINS); do CGO_ENABLED=0 go build -trimpath -o bin/collet-plugin-$$p ./plugins/$$p; done
 	CGO_ENABLED=0 go build -trimpath -o bin/collet-plugin-hello ./sdk/examples/hello
+
+# The same pages from the same commit, whenever they are made.
+PAGES := bin/share
+pages:
+	rm -rf $(PAGES)
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 0) CGO_ENABLED=0 go run -trimpath ./host/cmd/pages $(PAGES)
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+## install: programs, manual pages, completions and a service below $(DESTDIR)$(PREFIX); see docs/install.md
+install: build pages
+	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install.sh install bin $(PAGES)
+
+## uninstall: what install has put there
+uninstall:
+	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install.sh uninstall
 
 ## run: list the tools of the shipped mcp.toml and call two of them
 run: build servers
@@ -49,11 +66,14 @@ test: fmt-check build lint vet-all proto-check standalone unit
 fmt-check:
 	@bad=$$(gofmt -l $(MODULES)); [ -z "$$bad" ] || { echo "not gofmt-clean, run gofmt -w on:"; echo "$$bad"; exit 1; }
 
-## lint: go vet, staticcheck, buf lint
-lint: $(CACHE)/bin/staticcheck $(CACHE)/buf/installed
+## lint: go vet, staticcheck, buf lint, goreleaser's own reading of its file
+lint: $(CACHE)/bin/staticcheck $(CACHE)/buf/installed release-check
 	go vet $(PACKAGES)
 	staticcheck $(PACKAGES)
 	cd proto && $(CACHE)/buf/node_modules/.bin/buf lint
+
+release-check: $(CACHE)/bin/goreleaser
+	$(CACHE)/bin/goreleaser .goreleaser.yaml
 
 # Nobody here runs the other systems, so at least their files must type-check.
 vet-all:
@@ -121,6 +141,10 @@ $(CACHE)/%/installed:
 $(CACHE)/gosdk/installed: Makefile
 	GOBIN=$(@D) CGO_ENABLED=0 go install $(patsubst %,$(GO_SDK)/%@$(GO_SDK_PIN),conformance/everything-server examples/server/memory examples/server/sse)
 	touch $@
+
+$(CACHE)/bin/goreleaser: tools/goreleaser/main.go tools/goreleaser/go.mod tools/goreleaser/go.sum
+	mkdir -p $(@D)
+	cd tools/goreleaser && GOWORK=off CGO_ENABLED=0 go build -trimpath -o $@ .
 
 $(CACHE)/bin/staticcheck: PIN = $(STATICCHECK)
 $(CACHE)/bin/protoc-gen-go: PIN = $(PROTOC_GEN)

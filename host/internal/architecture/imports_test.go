@@ -197,8 +197,8 @@ func faults(p pkg) []string {
 			fault(path, "the contract is spoken by host/internal/server and the SDK alone, and by floors")
 		case path == "host/internal/server" && within(from, "host/internal/front"):
 			fault(path, "a front goes through the pipeline")
-		case within(path, "host/internal/cli") && !within(from, "host/internal/cli") && from != "host/cmd/collet":
-			fault(path, "the CLI is imported by its main package alone")
+		case within(path, "host/internal/cli") && !within(from, "host/internal/cli") && from != "host/cmd/collet" && from != "host/cmd/pages":
+			fault(path, "the CLI is imported by its main package alone, and by what describes it")
 		}
 	}
 	for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {

@@ -46,6 +46,9 @@ var hostRules = map[string]map[string]string{
 	"host/cmd/collet": {
 		"host/internal/cli": "the main package of the CLI",
 	},
+	"host/cmd/pages": {
+		"host/internal/cli": "the commands that it writes pages of",
+	},
 	"host/internal/architecture": {},
 	"host/internal/audit": {
 		"host/internal/logfile": "its lines go to a file that is rotated",

@@ -3,7 +3,7 @@
 // and a run function that sees nothing global.
 //
 // It never reaches a server but through package host, and nothing imports it but
-// collet's main.
+// collet's main and what writes its manual pages.
 package cli
 
 import (
