@@ -131,6 +131,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/layer":           "where configuration is looked for, and what trust is about",
 		"host/internal/logfile":         "servers logs reads the file, the host need not run",
 		"host/internal/name":            "near misses of what was typed",
+		"host/internal/scaffold":        "plugins new writes the project of a plugin",
 		"host/internal/schema":          "plugins verify compiles schemas as the host does",
 		"host/internal/statedir":        "one process in a minute asks servers again behind a list",
 		"sdk/adaptertest/check":         "plugins verify",
@@ -268,6 +269,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/statedir": "nobody else puts results into its directory",
 		"sdk/failure":            "why a part cannot be read has a class",
 	},
+	"host/internal/scaffold": {},
 	"host/internal/schema": {
 		"host/internal/name": "near misses of a property's name",
 		"sdk/failure":        "what breaks a rule is a failure.Problem",

@@ -3,10 +3,10 @@ package cli
 import "github.com/spf13/cobra"
 
 func newCmdPlugins(f *Factory) *cobra.Command {
-	return group("plugins <command>", "Know, pin and accept the plugins that servers are reached through",
+	return group("plugins <command>", "Know, pin and accept the plugins that servers are reached through, and write new ones",
 		"  collet plugins list\n  collet plugins lock --check\n  collet plugins trust github",
 		newCmdPluginsList(f, nil), newCmdPluginsLock(f, nil), newCmdPluginsTrust(f, nil),
 		newCmdPluginsInstall(f, nil), newCmdPluginsUpgrade(f, nil), newCmdPluginsRemove(f, nil), newCmdPluginsPin(f, nil),
-		newCmdPluginsVerify(f, nil),
+		newCmdPluginsNew(f, nil), newCmdPluginsVerify(f, nil),
 	)
 }
