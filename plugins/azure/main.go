@@ -24,7 +24,7 @@ type config struct {
 	Command      []string `json:"command,omitempty" jsonschema:"the Azure MCP server: program and arguments before its own; azmcp from the PATH or else npx with a pinned version when left out"`
 	Namespaces   []string `json:"namespaces,omitempty" jsonschema:"the Azure services to offer: storage, keyvault, aks, ...; all when left out"`
 	Writes       bool     `json:"writes,omitempty" jsonschema:"offer commands that change something, too"`
-	Credential   string   `json:"credential,omitempty" jsonschema:"how to sign in: AzureCliCredential, EnvironmentCredential, ManagedIdentityCredential, ..., prod, dev, or chain for one after the other; else AZURE_TOKEN_CREDENTIALS, else by the variables that are set, else AzureCliCredential"`
+	Credential   string   `json:"credential,omitempty" jsonschema:"how to sign in: AzureCliCredential, EnvironmentCredential, ManagedIdentityCredential, ..., prod, dev, or chain for one after the other; else AZURE_TOKEN_CREDENTIALS, else by the variables that are set, else AzureCliCredential" collet:"public"`
 	Tenant       string   `json:"tenant,omitempty" jsonschema:"the Entra tenant; else AZURE_TENANT_ID"`
 	Subscription string   `json:"subscription,omitempty" jsonschema:"the subscription where a call names none; else AZURE_SUBSCRIPTION_ID"`
 	Cloud        string   `json:"cloud,omitempty" jsonschema:"AzureCloud, AzureChinaCloud, AzureUSGovernment, or the https URL of an authority"`

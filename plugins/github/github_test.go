@@ -162,6 +162,28 @@ func TestTokenOfGH(t *testing.T) {
 	if got := gh.Seen()[0].Get("Authorization"); got != "Bearer gho_fromgh" {
 		t.Errorf("sent %q", got)
 	}
+
+	// It logs out there, and in again.
+	says := func(token string) {
+		if err := os.WriteFile(filepath.Join(bin, "gh"), []byte("#!/bin/sh\necho "+token+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says(fakegithub.Revoked)
+	p = start(t, t.TempDir(), "PATH="+bin+":/bin:/usr/bin")
+	if err := p.configure(t, config{URL: gh.URL}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := p.call(t, "create_repository", `{"name":"x"}`)
+	wantFailure(t, err, failure.AuthFailure, failure.Answered)
+	says("gho_anew")
+	if _, _, err := p.call(t, "create_repository", `{"name":"x"}`); err != nil {
+		t.Errorf("with a new token: %v", err)
+	}
+	seen := gh.Seen()
+	if got := seen[len(seen)-1].Get("Authorization"); got != "Bearer gho_anew" {
+		t.Errorf("sent %q", got)
+	}
 }
 
 func TestBadConfig(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 type settings struct {
 	Token string `json:"token,omitempty" collet:"secret"`
+	Key   string `json:"key,omitempty" collet:"public"`
 	Depth int    `json:"depth,omitempty"`
 }
 
@@ -160,7 +161,7 @@ func TestConfigSchema(t *testing.T) {
 		return string(d.ConfigSchema), nil
 	}
 	p, err := newProgram(Info{Name: "x"}, func(context.Context, *Env, settings) (Server, error) { return nil, nil })
-	const want = `{"type":"object","properties":{"token":{"type":"string","x-collet-secret":true},"depth":{"type":"integer"}},"additionalProperties":false}`
+	const want = `{"type":"object","properties":{"token":{"type":"string","x-collet-secret":true},"key":{"type":"string","x-collet-secret":false},"depth":{"type":"integer"}},"additionalProperties":false}`
 	if got, err := described(p, err); err != nil || got != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
 	}

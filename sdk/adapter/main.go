@@ -16,7 +16,8 @@ import (
 // then closes the server and returns. C is the type of the server's config
 // table: its JSON Schema becomes part of the plugin's description, and what does
 // not fit is refused before open sees it. A string field with the tag
-// `collet:"secret"` is never shown. Use struct{} for no config.
+// `collet:"secret"` is never shown; `collet:"public"` says of one that is called like a
+// secret that it is none. Use struct{} for no config.
 //
 // Open makes the Server from a config. It should return quickly: a slow
 // connection belongs into a Watcher. Its context lives as long as the process,

@@ -181,12 +181,15 @@ func isCredential(name string) bool {
 }
 
 // config adds the texts of a plugin's settings. schema is the plugin's own for item;
-// marked says that it, or what is around it, is marked as secret.
+// marked says that it, or what is around it, is marked as secret. What the plugin says is
+// none is shown whatever it is called.
 func (v values) config(name string, item, schema gjson.Result, marked bool) {
 	marked = marked || schema.Get("x-collet-secret").Bool()
 	switch {
 	case item.Type == gjson.String && marked:
 		v.secret(name, item.String())
+	case item.Type == gjson.String && schema.Get("x-collet-secret").IsBool(): // none, by the plugin's word
+		v.all.Add(name, item.String())
 	case item.Type == gjson.String:
 		v.value(name, name[strings.LastIndexByte(name, '.')+1:], item.String())
 	}

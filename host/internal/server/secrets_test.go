@@ -1,10 +1,14 @@
 package server
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/redact"
+	"github.com/collet-dev/collet/sdk/describe"
+	"github.com/collet-dev/collet/sdk/failure"
 )
 
 // In whatever form a value comes back, its name stands in its place; what is too
@@ -49,5 +53,17 @@ func TestRedact(t *testing.T) {
 		if got := s.Redact(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
+	}
+}
+
+// What a plugin says is no secret stays in what is told to models, whatever it is called.
+func TestPublicByThePluginsWord(t *testing.T) {
+	set := &config.Server{Name: "s", Plugin: "x"}
+	s := New(set, Surroundings{Resolver: config.Resolver{Lookup: func(string) (string, bool) { return "", false }}, Secrets: &redact.Set{}})
+	s.keepSecrets(set, &config.Resolved{Config: []byte(`{"credential":"AzureCliCredential","credentials":"GoogleCliCredential"}`)},
+		&describe.Description{ConfigSchema: json.RawMessage(`{"properties":{"credential":{"type":"string","x-collet-secret":false}}}`)})
+	f := &Failure{Failure: *failure.New(failure.AuthFailure, failure.Answered, "AzureCliCredential and GoogleCliCredential")}
+	if got := s.conceal(f).Message; got != "AzureCliCredential and [config.credentials]" {
+		t.Errorf("%q", got)
 	}
 }

@@ -40,7 +40,7 @@ func schemaOfConfig(_ context.Context, s *subject) error {
 	}
 	unmarked := unmarkedIn(root, "")
 	if len(unmarked) > 0 {
-		return fmt.Errorf(`%s looks like a credential and has no "x-collet-secret": true: its value would be shown`, strings.Join(unmarked, ", "))
+		return fmt.Errorf(`%s looks like a credential and has no "x-collet-secret": true: its value would be shown; false says that it is none`, strings.Join(unmarked, ", "))
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func unmarkedIn(schema gjson.Result, path string) (names []string) {
 	schema.Get("properties").ForEach(func(name, p gjson.Result) bool {
 		words := strings.FieldsFunc(strings.ToLower(name.Str), func(r rune) bool { return r == '_' || r == '-' })
 		switch at := path + name.Str; {
-		case isSecret(p):
+		case p.Get("x-collet-secret").IsBool(): // somebody has thought of it
 		case len(words) > 0 && slices.Contains(credentialWords, words[len(words)-1]) && holdsText(p):
 			names = append(names, at)
 		case p.Get("properties").Exists() && strings.Count(at, ".") < maxExample:

@@ -147,7 +147,7 @@ func ReadSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 }
 
 // markSecrets sets "x-collet-secret" on the properties of s whose fields carry
-// the tag `collet:"secret"`. ForType has seen t, so it has no cycles.
+// the tag `collet:"secret"`, or "public". ForType has seen t, so it has no cycles.
 func markSecrets(t reflect.Type, s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -165,11 +165,11 @@ func markSecrets(t reflect.Type, s *jsonschema.Schema) {
 			if f.Anonymous || !f.IsExported() || p == nil {
 				continue
 			}
-			if f.Tag.Get("collet") == "secret" {
+			if tag := f.Tag.Get("collet"); tag == "secret" || tag == "public" {
 				if p.Extra == nil {
 					p.Extra = map[string]any{}
 				}
-				p.Extra["x-collet-secret"] = true
+				p.Extra["x-collet-secret"] = tag == "secret"
 			}
 			markSecrets(f.Type, p)
 		}

@@ -83,7 +83,7 @@ func Fetch(ctx context.Context, client *http.Client, raw string, maxChars int) (
 	// One byte more than is wanted tells whether there is more.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
 	if err != nil {
-		return nil, unreachable(err)
+		return nil, brokenOff(err)
 	}
 	p := &Page{URL: resp.Request.URL.String(), ContentType: kind, FetchedAt: time.Now().UTC().Truncate(time.Second)}
 	if len(body) > MaxBody {
@@ -195,6 +195,18 @@ func refused(why string) *failure.Failure {
 	f := failure.New(failure.InvalidArguments, failure.NotSent, "not fetched: %s", why)
 	f.Problems = []failure.Problem{{Path: "/url", Rule: "format", Message: why}}
 	return f
+}
+
+// brokenOff is an answer that did not come to its end.
+func brokenOff(err error) error {
+	f := *failure.Classify(err)
+	if f.Class == failure.Unknown { // no deadline, no reset: cut off, or not what it is packed as
+		f = *failure.New(failure.InvalidResult, failure.Answered, "the page breaks off: %w", err)
+	} else {
+		f.Message = "fetch the page: " + f.Message
+	}
+	f.Origin = failure.OriginUpstream
+	return &f
 }
 
 func unreachable(err error) error {

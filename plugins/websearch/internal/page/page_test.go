@@ -190,6 +190,27 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// A page that is cut off, or packed otherwise than it says, is no page.
+func TestBrokenOff(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"cut off": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte("the beginning"))
+		},
+		"not gzip": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write([]byte("plain text"))
+		},
+	} {
+		_, err := Fetch(t.Context(), loopback(), serve(t, answer), 1000)
+		if f, ok := err.(*failure.Failure); !ok || f.Class != failure.InvalidResult || f.Delivery != failure.Answered {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+}
+
 // FuzzHTML: any page is text or an error, never a panic, and never a script.
 func FuzzHTML(f *testing.F) {
 	f.Add(fmt.Sprintf(article, "<p>x"))

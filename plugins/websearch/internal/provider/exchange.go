@@ -69,16 +69,20 @@ func (x exchange) send(ctx context.Context, method, to string, body io.Reader, h
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return nil, x.unreachable(err)
+		e := x.unreachable(err)
+		if e.Failure.Class == failure.Unknown { // cut off
+			e.Failure.Class, e.Failure.Delivery = failure.InvalidResult, failure.Answered
+			e.Failure.Message = x.name + ": the answer breaks off"
+		}
+		return nil, e
 	}
 	switch {
 	case resp.StatusCode >= 400:
-		if x.read != nil {
-			if e := x.read(resp.StatusCode, resp.Header, raw); e != nil {
-				return nil, e
-			}
+		e := x.refusal(resp, raw)
+		if e.Failure.Class == failure.AuthFailure {
+			e.Failure.Challenge = resp.Header.Get("WWW-Authenticate")
 		}
-		return nil, x.byStatus(resp.StatusCode, resp.Header, raw)
+		return nil, e
 	case resp.StatusCode >= 300:
 		return nil, x.broken(failure.InvalidResult, failure.Answered, resp.StatusCode, "%s answers with a redirect, which a search service does not do: check its address", x.name)
 	case len(raw) > maxAnswer:
@@ -94,6 +98,16 @@ func (x exchange) send(ctx context.Context, method, to string, body io.Reader, h
 		return nil, x.broken(failure.ServerError, failure.Answered, resp.StatusCode, "%s answers with an error in place of results%s", x.name, said(wordsOf(raw)))
 	}
 	return raw, nil
+}
+
+// refusal is what a status of 400 and up means.
+func (x exchange) refusal(resp *http.Response, raw []byte) *Error {
+	if x.read != nil {
+		if e := x.read(resp.StatusCode, resp.Header, raw); e != nil {
+			return e
+		}
+	}
+	return x.byStatus(resp.StatusCode, resp.Header, raw)
 }
 
 // isError says whether an answer that counts as a success is an error: else it would
