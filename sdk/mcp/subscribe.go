@@ -72,7 +72,9 @@ func (c *Client) subscribe() {
 func (c *Client) listen(filter []byte) {
 	over := func() { c.subscribed.Store(false) }
 	known := false // the server has acknowledged one
-	lost := false  // and it ended without our doing: what changed since, nobody told
+	// One ended without our doing, acknowledged or not: what changed since, nobody told.
+	// A server that was replaced before it could acknowledge the first may have other lists.
+	lost := false
 	for delay := relistenDelay; ; delay = min(2*delay, maxRelistenDelay) {
 		turn, renew := context.WithCancel(c.base)
 		uris, version := c.watched.begin(renew)
@@ -109,7 +111,7 @@ func (c *Client) listen(filter []byte) {
 		pause := time.NewTimer(wait)
 		select {
 		case <-pause.C:
-			lost = known
+			lost = true
 		case <-turn.Done():
 			pause.Stop()
 			delay, lost = relistenDelay/2, lost && acknowledged != granted

@@ -184,6 +184,43 @@ func TestSubscriptionBackoff(t *testing.T) {
 	}
 }
 
+// late is a link to a server that goes away before it acknowledges a subscription,
+// and acknowledges the next one.
+type late struct {
+	link
+	asked int
+}
+
+func (l *late) do(ctx context.Context, r request) (json.RawMessage, *failure.Failure) {
+	if l.asked++; l.asked == 1 {
+		return nil, failure.New(failure.ConnectionRefused, failure.NotSent, "away")
+	}
+	r.acknowledged(json.RawMessage(`{"notifications":{"toolsListChanged":true}}`))
+	<-ctx.Done()
+	return nil, failure.Classify(ctx.Err())
+}
+
+// A server that is another one by the time it acknowledges the first subscription may
+// have other tools than those that were listed.
+func TestFirstSubscriptionLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := make(changes, 16)
+		c := newClient(got.option().withDefaults())
+		c.session = newSession(nil, c.opt.Log, c.opt.OnNotification)
+		c.link = &late{}
+		c.work.Go(func() { c.listen([]byte(`"toolsListChanged":true`)) })
+		time.Sleep(time.Minute)
+		c.stop()
+		c.work.Wait()
+		if n := len(got); n != 1 {
+			t.Fatalf("%d notifications, want one", n)
+		}
+		if n := <-got; n != "notifications/tools/list_changed " {
+			t.Errorf("got %s", n)
+		}
+	})
+}
+
 func TestFreshness(t *testing.T) {
 	everyTransport(t, func(t *testing.T, connect func(*testing.T, string, Options) (*Client, peer)) {
 		for faults, want := range map[string]ToolList{"modern": {TTL: time.Second, HasTTL: true, Scope: "private"}, "": {}} {
