@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -27,14 +28,6 @@ type protected struct {
 	auth *fakeauth.Server
 }
 
-// The browsers of tests: a program that follows the login, one that only keeps what it
-// was called with, and one that waits.
-const browsers = `#!/bin/sh
-printf '%s\n' "$#" "$@" >> "$HOME/opened"
-[ -n "$FOLLOW" ] && exec curl -sSL --max-time 20 -o /dev/null "$1"
-exit 0
-`
-
 func newProtected(t *testing.T, built, entry string) *protected {
 	t.Helper()
 	auth := fakeauth.Start(t)
@@ -43,10 +36,11 @@ func newProtected(t *testing.T, built, entry string) *protected {
 		entry = "[servers.web]\nurl = '$RESOURCE'\nexposure = 'direct'\n"
 	}
 	s := newSecretive(t, built, strings.ReplaceAll(entry, "$RESOURCE", auth.Resource()))
-	if err := os.WriteFile(filepath.Join(s.home, "browser"), []byte(browsers), 0o700); err != nil {
+	browser, err := exec.LookPath("browser") // see TestMain
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.environ = append(s.environ, "BROWSER="+filepath.Join(s.home, "browser"), "FOLLOW=yes")
+	s.environ = append(s.environ, "BROWSER="+browser)
 	s.loud = nil
 	return &protected{s, auth}
 }
@@ -149,7 +143,7 @@ func testLogin(t *testing.T, built string) {
 		out, _ := p.run(append(args, "--log-level", "debug")...)
 		p.quiet(fmt.Sprint(args), out)
 	}
-	p.files("credentials.json", "browser", "opened")
+	p.files("credentials.json", "opened")
 
 	// A token that has ended is replaced without anybody being asked.
 	p.auth.Expire()

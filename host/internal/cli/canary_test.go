@@ -214,8 +214,9 @@ func (c *cage) probe() {
 				if len(words) > 0 && words[0] == "trust" {
 					return // its job is to show what is in the file
 				}
-				for _, shown := range []string{c.canaries, "shy/greet\t", "shy/greet ", "level=DEBUG"} {
-					if strings.Contains(out, shown) {
+				// A failure may say its own argument again; a list or a completion begins a line with it.
+				for _, shown := range []string{c.canaries, "\nshy/greet\t", "\nshy/greet ", "level=DEBUG"} {
+					if strings.Contains("\n"+out, shown) {
 						c.t.Errorf("%q shows %q: %s", args, shown, out)
 					}
 				}

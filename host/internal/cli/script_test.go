@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(cli.Main("1.2.3-test"))
 		},
+		"browser": func() { os.Exit(browse(os.Args[1:])) },
 	})
 }
 
