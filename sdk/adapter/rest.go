@@ -3,6 +3,7 @@ package adapter
 import (
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync/atomic"
 	"time"
 )
@@ -44,9 +45,22 @@ func (r *rest) end() {
 	}
 }
 
-// freeMemory collects twice, because a sync.Pool lets go of what it keeps in two
-// steps, and returns to the system what is free then.
+// freeMemory gives back what can be given back now.
 func freeMemory() {
-	runtime.GC()
-	debug.FreeOSMemory()
+	cycles := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(cycles)
+	giveBack(cycles[0].Value.Uint64(), func() {
+		// Twice, because a sync.Pool lets go of what it keeps in two steps.
+		runtime.GC()
+		debug.FreeOSMemory()
+	})
+}
+
+// giveBack calls free in a process that has collected garbage so many times before.
+// One that never has is below the 4 MiB at which Go begins to; its first collection
+// would take up more, for its own books and for good, than there is to give back.
+func giveBack(cycles uint64, free func()) {
+	if cycles > 0 {
+		free()
+	}
 }

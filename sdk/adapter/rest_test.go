@@ -36,3 +36,15 @@ func TestRest(t *testing.T) {
 		after(time.Hour, 2, "long after it")
 	})
 }
+
+// A process that has hardly been used is left as small as it is.
+func TestGiveBack(t *testing.T) {
+	freed := 0
+	for cycles, want := range []int{0, 1, 2} {
+		giveBack(uint64(cycles), func() { freed++ })
+		if freed != want {
+			t.Errorf("after %d collections: freed %d times, want %d", cycles, freed, want)
+		}
+	}
+	freeMemory() // knows the name of what it reads: of another, Value would panic
+}
