@@ -110,10 +110,9 @@ proto-check: $(CACHE)/buf/installed $(CACHE)/bin/protoc-gen-go $(CACHE)/bin/prot
 	$(BUF_GENERATE) -o $(CACHE)/generated/proto
 	diff -r --exclude=doc.go sdk/adapterpb $(CACHE)/generated/sdk/adapterpb && diff -r --exclude=doc.go sdk/hookpb $(CACHE)/generated/sdk/hookpb || { echo "generated code is out of date: run make proto"; exit 1; }
 
-## bench: figures of these binaries against floors measured in the same run; see bench/README.md
+## bench: figures of these binaries against floors measured in the same run, in bench/RESULTS.md; see bench/README.md
 bench: build
-	CGO_ENABLED=0 go run -trimpath ./bench -bin bin
-	CGO_ENABLED=0 go test -run '^$$' -bench . ./host/internal/search
+	CGO_ENABLED=0 go run -trimpath ./bench -bin bin -out bench/RESULTS.md
 
 ## tokens: what the tools of real servers cost a model, counted; see bench/tokens/README.md
 tokens: build $(CACHE)/tokens/installed

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -29,10 +28,12 @@ func main() {
 	echo := flag.String("echo", "", "")
 	flood := flag.String("flood", "", "")
 	only := flag.String("only", "", "")
+	out := flag.String("out", "", "")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: bench [-bin DIR] [-only FIGURE,...]\n\nMeasures the collet in DIR and prints a table; takes a few minutes.\nFigures of host.Call: warm, throughput, large, allocations, growth, cold, running, http, many, kill, pss.\n"+
-			"Figures of collet serve: front-warm, front-throughput, front-large, front-list, front-dead, front-idle, front-sessions.\n"+
-			"Figures of scripts: codemode.")
+		fmt.Fprintln(os.Stderr, "usage: bench [-bin DIR] [-only FIGURE,...] [-out FILE]\n\nMeasures the collet in DIR and prints a table, with -out to FILE, too; takes a few minutes.")
+		for _, g := range groups {
+			fmt.Fprintf(os.Stderr, "%s: %s\n", g.title, strings.Join(g.figures, ", "))
+		}
 	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -44,7 +45,7 @@ func main() {
 	case *flood != "": // see hostileMemory
 		err = reportFlood(ctx, *bin, *flood)
 	default:
-		err = run(ctx, *bin, slices.DeleteFunc(strings.Split(*only, ","), func(s string) bool { return s == "" }))
+		err = run(ctx, *bin, *out, slices.DeleteFunc(strings.Split(*only, ","), func(s string) bool { return s == "" }))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -52,8 +53,17 @@ func main() {
 	}
 }
 
-// run measures everything and prints the table.
-func run(ctx context.Context, bin string, only selection) error {
+// run measures what was asked for, prints the table and writes the page of a whole run
+// to the file out, unless that is empty.
+func run(ctx context.Context, bin, out string, only selection) error {
+	for _, name := range only {
+		if !slices.Contains(figures(), name) {
+			return fmt.Errorf("-only %s: no figure has that name", name)
+		}
+	}
+	if out != "" && len(only) > 0 {
+		return errors.New("-out is for a whole run, without -only")
+	}
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return err
@@ -63,7 +73,8 @@ func run(ctx context.Context, bin string, only selection) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Printf("%d cores, %s %s/%s\n\n", runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	on := machine()
+	fmt.Printf("%s\n\n", on)
 	echo, plugin, proxy := filepath.Join(dir, "echoserver"), filepath.Join(dir, "bareplugin"), filepath.Join(dir, "sdkproxy")
 	for out, pkg := range map[string]string{echo: "echoserver", plugin: "bareplugin", proxy: "sdkproxy"} {
 		if err := build(ctx, out, pkg); err != nil {
@@ -74,21 +85,29 @@ func run(ctx context.Context, bin string, only selection) error {
 	p := &programs{bin: bin, dir: dir, echo: echo, plugin: plugin, proxy: proxy}
 	err = errors.Join(
 		together(ctx, t, only, peersConfig{bin: bin, dir: dir, echo: echo, plugin: plugin}),
-		only.do("growth", func() error { return peakGrowth(ctx, t, bin, echo) }),
-		only.do("cold", func() error { return cold(ctx, t, bin, dir, echo) }),
-		only.do("running", func() error { return running(ctx, t, bin, dir, echo) }),
-		only.do("http", func() error { return overHTTP(ctx, t, bin, dir, echo, plugin) }),
-		only.do("many", func() error { return listMany(ctx, t, bin, dir, echo, plugin) }),
-		only.do("kill", func() error { return recovery(ctx, t, bin, dir, echo) }),
-		only.do("pss", func() error { return pss(ctx, t, bin, dir, echo) }),
+		only.do(t, "growth", func() error { return peakGrowth(ctx, t, bin, echo) }),
+		only.do(t, "cold", func() error { return cold(ctx, t, bin, dir, echo) }),
+		only.do(t, "running", func() error { return running(ctx, t, bin, dir, echo) }),
+		only.do(t, "http", func() error { return overHTTP(ctx, t, bin, dir, echo, plugin) }),
+		only.do(t, "many", func() error { return listMany(ctx, t, bin, dir, echo, plugin) }),
+		only.do(t, "kill", func() error { return recovery(ctx, t, bin, dir, echo) }),
+		only.do(t, "pss", func() error { return pss(ctx, t, bin, dir, echo) }),
 		behindServe(ctx, t, only, p),
-		only.do("front-list", func() error { return frontList(ctx, t, p) }),
-		only.do("front-dead", func() error { return frontDead(ctx, t, p) }),
-		only.do("front-idle", func() error { return frontIdle(ctx, t, p) }),
-		only.do("front-sessions", func() error { return frontSessions(ctx, t) }),
-		only.do("codemode", func() error { return codemode(ctx, t, p) }),
+		only.do(t, "front-list", func() error { return frontList(ctx, t, p) }),
+		only.do(t, "front-dead", func() error { return frontDead(ctx, t, p) }),
+		only.do(t, "front-idle", func() error { return frontIdle(ctx, t, p) }),
+		only.do(t, "front-sessions", func() error { return frontSessions(ctx, t) }),
+		only.do(t, "codemode", func() error { return codemode(ctx, t, p) }),
+		only.do(t, "search", func() error { return searching(ctx, t) }),
 	)
-	return errors.Join(err, t.flush())
+	if err = errors.Join(err, t.flush()); err != nil || out == "" {
+		return err
+	}
+	page, err := (&results{machine: on, commit: commit(), rows: t.rows}).markdown()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, page, 0o644)
 }
 
 // together measures what shares one set of peers.
@@ -99,7 +118,7 @@ func together(ctx context.Context, t *table, only selection, c peersConfig) erro
 	}{{"warm", warm}, {"throughput", throughput}, {"large", large}, {"allocations", allocations}}
 	var open *peers
 	for _, m := range measures {
-		err := only.do(m.name, func() (err error) {
+		err := only.do(t, m.name, func() (err error) {
 			if open == nil {
 				if open, err = openPeers(ctx, c); err != nil {
 					return err
@@ -125,7 +144,7 @@ func behindServe(ctx context.Context, t *table, only selection, p *programs) err
 	}{{"front-warm", frontWarm}, {"front-throughput", frontThroughput}, {"front-large", frontLarge}}
 	var open *fronts
 	for _, m := range measures {
-		err := only.do(m.name, func() (err error) {
+		err := only.do(t, m.name, func() (err error) {
 			if open == nil {
 				if open, err = openFronts(ctx, p); err != nil {
 					return err
@@ -146,10 +165,11 @@ func behindServe(ctx context.Context, t *table, only selection, p *programs) err
 // selection is the figures that were asked for; none means all.
 type selection []string
 
-func (s selection) do(name string, measure func() error) error {
+func (s selection) do(t *table, name string, measure func() error) error {
 	if len(s) > 0 && !slices.Contains(s, name) {
 		return nil
 	}
+	t.name = name
 	return measure()
 }
 

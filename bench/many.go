@@ -16,22 +16,31 @@ import (
 // manyServers is how many servers are listed at once.
 const manyServers = 50
 
-// listMany measures how long a fresh host takes to list fifty servers in full,
-// beside starting as many bare plugins and bare servers in parallel, each with
+// listMany measures how long a fresh host takes to list one, ten and fifty servers in
+// full, beside starting as many bare plugins and bare servers in parallel, each with
 // its handshake and the servers with their list. What ends the processes is no
 // part of either time.
 func listMany(ctx context.Context, t *table, bin, dir, echo, plugin string) error {
+	for _, n := range []int{1, 10, manyServers} {
+		if err := listServers(ctx, t, bin, dir, echo, plugin, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func listServers(ctx context.Context, t *table, bin, dir, echo, plugin string, n int) error {
 	var floor, collet []time.Duration
 	for round := range 6 {
 		began := time.Now()
-		end, err := startBare(echo, plugin)
+		end, err := startBare(echo, plugin, n)
 		bareTook := time.Since(began)
 		end()
 		if err != nil {
 			return err
 		}
 		began = time.Now()
-		h, err := listed(ctx, bin, dir, echo)
+		h, err := listed(ctx, bin, dir, echo, n)
 		took := time.Since(began)
 		if h != nil {
 			h.Close()
@@ -44,18 +53,23 @@ func listMany(ctx context.Context, t *table, bin, dir, echo, plugin string) erro
 		}
 	}
 	f, c := median(floor), median(collet)
-	t.atMost(fmt.Sprintf("list %d servers, p50", manyServers), millis(f), millis(c), float64(c)/float64(f), 1.5)
+	figure := fmt.Sprintf("list %d servers, p50", n)
+	if n < manyServers { // the start of the host itself counts for more than its servers
+		t.note(figure, millis(f), millis(c), fmt.Sprintf("%.2f", float64(c)/float64(f)))
+		return nil
+	}
+	t.atMost(figure, millis(f), millis(c), float64(c)/float64(f), 1.5)
 	return nil
 }
 
 // listed opens a host and lists all its servers.
-func listed(ctx context.Context, bin, dir, echo string) (*host.Host, error) {
-	h, err := openHost(ctx, bin, dir, echo, manyServers)
+func listed(ctx context.Context, bin, dir, echo string, n int) (*host.Host, error) {
+	h, err := openHost(ctx, bin, dir, echo, n)
 	if err != nil {
 		return nil, err
 	}
 	l, err := h.Tools(ctx, host.Query{})
-	if err == nil && len(l.Tools) != 2*manyServers {
+	if err == nil && len(l.Tools) != 2*n {
 		err = fmt.Errorf("%d tools of %d servers", len(l.Tools), manyServers)
 		for _, s := range l.Servers {
 			if s.Error != "" {
@@ -68,7 +82,7 @@ func listed(ctx context.Context, bin, dir, echo string) (*host.Host, error) {
 
 // startBare starts as many bare plugins and bare servers at once and waits until
 // all are up. end ends those that are, whatever the error.
-func startBare(echo, plugin string) (end func(), err error) {
+func startBare(echo, plugin string, n int) (end func(), err error) {
 	var (
 		wg   sync.WaitGroup
 		mu   sync.Mutex
@@ -80,7 +94,7 @@ func startBare(echo, plugin string) (end func(), err error) {
 		defer mu.Unlock()
 		ends, errs = append(ends, end), append(errs, err)
 	}
-	for range manyServers {
+	for range n {
 		wg.Go(func() {
 			g, err := bare.StartPlugin(plugin)
 			if err != nil {

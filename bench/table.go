@@ -8,11 +8,15 @@ import (
 	"time"
 )
 
-// table prints one line per figure, as it is measured.
-type table struct{ w *tabwriter.Writer }
+// table prints one line per figure, and keeps them.
+type table struct {
+	w    *tabwriter.Writer
+	name string           // of -only: what is being measured
+	rows map[string][]row // by name
+}
 
 func newTable(w io.Writer) *table {
-	t := &table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	t := &table{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), rows: map[string][]row{}}
 	fmt.Fprintln(t.w, "figure\tfloor\tcollet\tratio\ttarget\tmet?")
 	return t
 }
@@ -32,12 +36,17 @@ func (t *table) line(figure, floor, collet, ratio, target string, met bool) {
 	if !met {
 		word = "NO"
 	}
-	fmt.Fprintf(t.w, "%s\t%s\t%s\t%s\t%s\t%s\n", figure, floor, collet, ratio, target, word)
+	t.add(row{figure, floor, collet, ratio, target, word})
 }
 
 // note adds a figure without a target.
 func (t *table) note(figure, floor, collet, ratio string) {
-	fmt.Fprintf(t.w, "%s\t%s\t%s\t%s\t-\t\n", figure, floor, collet, ratio)
+	t.add(row{figure, floor, collet, ratio, "-", ""})
+}
+
+func (t *table) add(r row) {
+	t.rows[t.name] = append(t.rows[t.name], r)
+	fmt.Fprintf(t.w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.figure, r.floor, r.collet, r.ratio, r.target, r.met)
 }
 
 func (t *table) flush() error { return t.w.Flush() }
