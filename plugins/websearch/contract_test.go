@@ -12,12 +12,17 @@ import (
 	"github.com/collet-dev/collet/sdk/adaptertest/check"
 )
 
-// TestContract holds the program against what hosts rely on.
+// TestContract holds the program against what hosts rely on: a search at one service,
+// and the tool that answers in part.
 func TestContract(t *testing.T) {
-	adaptertest.Verify(t, pluginPath, check.Options{
+	opt := check.Options{
 		Config: json.RawMessage(`{"exa":{"url":"${UPSTREAM}","key":"` + fakesearch.Key + `"}}`), Upstream: fakesearch.Start(t, "exa"), Patience: 4,
 		Call: check.Call{Tool: "search", Arguments: json.RawMessage(`{"query":"q"}`)},
-	})
+	}
+	adaptertest.Verify(t, pluginPath, opt)
+	opt.Call = check.Call{Tool: "research_company", Arguments: json.RawMessage(`{"company":"Collet"}`)}
+	opt.Only = []string{"events", "cancel", "concurrent", "faults"}
+	adaptertest.Verify(t, pluginPath, opt)
 }
 
 // TestDescription has the times of a call and of a start.

@@ -133,6 +133,7 @@ func TestBroken(t *testing.T) {
 		{"faults", "unclassified", "refused: fetch is unknown, and has to be connection-refused", fetch},
 		{"faults", "barefault", "broken: fetch: the status Unavailable without a Failure", fetch},
 		{"faults", "noretryafter", "rate-limited: fetch: its retry_after is 0s", fetch},
+		{"faults", "unavailablemute", "refused: fetch ends in a result", fetch},
 		{"secrets", "tells", "appears in stderr", Call{}},
 		{"secrets", "tellsfailure", "appears in the failure of fetch", fetch},
 		{"lease", "nolease", "still running", Call{}},
@@ -200,6 +201,28 @@ func TestProper(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A tool that says itself that its source is not available is believed, and named.
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	opt := properOptions("unavailable", "faults")
+	opt.Call.Tool = "fetch"
+	o := verify(t, opt).Outcomes[0]
+	if o.Status != Passed || !strings.Contains(o.Why, "rate-limited, broken, truncated: fetch answers with available: false and a reason") {
+		t.Error(o)
+	}
+}
+
+// What every plugin gets may be given otherwise, too.
+func TestUsualVariables(t *testing.T) {
+	t.Parallel()
+	opt := properOptions("", "environment")
+	opt.Env = append(opt.Env, "PATH=/nowhere", "COLLET_TEST_MORE=1")
+	o := verify(t, opt).Outcomes[0]
+	if o.Status != Failed || strings.Contains(o.Why, "PATH") || !strings.Contains(o.Why, "COLLET_TEST_MORE") {
+		t.Error(o)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidwall/gjson"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -64,10 +65,15 @@ func faults(ctx context.Context, s *subject) error {
 	defer s.up.play("")
 	var wrong, reasons []string
 	unseen := map[string][]string{} // faults by why they were not seen
+	var unavailable []string        // faults that a tool answers with available: false
+	tool := ""
 	for _, f := range faultTable {
 		err := s.meet(ctx, f)
 		var sk *skipped
+		var n *note
 		switch {
+		case errors.As(err, &n):
+			unavailable, tool = append(unavailable, f.name), n.text
 		case errors.As(err, &sk):
 			if unseen[sk.why] == nil {
 				reasons = append(reasons, sk.why)
@@ -88,6 +94,9 @@ func faults(ctx context.Context, s *subject) error {
 		return errors.New(strings.Join(wrong, "; "))
 	case missing == len(faultTable):
 		return skip(adviceCall, "no request reached the fake upstream: %s", reasons[0])
+	case len(unavailable) > 0:
+		text = append(text, fmt.Sprintf("%s: %s answers with available: false and a reason, which has no class", strings.Join(unavailable, ", "), tool))
+		return passing("%s", strings.Join(text, "; "))
 	case missing > 0:
 		return passing("not all were seen: %s", strings.Join(text, "; "))
 	}
@@ -138,12 +147,23 @@ func (s *subject) meet(ctx context.Context, f fault) error {
 		if a.err == nil && a.isError {
 			return fmt.Errorf("%s ends in a result with isError, and it could not be carried out: that is a Failure", c.Tool)
 		}
+		if a.err == nil && degraded(a.result) {
+			return &note{c.Tool}
+		}
 		if a.err == nil {
 			return fmt.Errorf("%s ends in a result", c.Tool)
 		}
 		err = a.err
 	}
 	return p.judge(ctx, f, what, err)
+}
+
+// degraded says whether a result says itself, to programs and not in prose, that the
+// upstream could not be used and why: a tool that puts together what several sources
+// have answers so, and a caller goes on with the others.
+func degraded(result []byte) bool {
+	s := gjson.GetBytes(result, "structuredContent")
+	return s.Get("available").Type == gjson.False && s.Get("reason").Type == gjson.String && strings.TrimSpace(s.Get("reason").Str) != ""
 }
 
 // judge holds the end of a request against the table.

@@ -15,6 +15,7 @@ import (
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/internal/excerpt"
+	"github.com/collet-dev/collet/sdk/launch"
 )
 
 // keepsSecrets gives it made-up secrets and looks for them in all it says.
@@ -175,7 +176,8 @@ func environment(ctx context.Context, s *subject) error {
 	if s.desc != nil {
 		var extra []string
 		for _, kv := range s.opt.Env {
-			if name, _, _ := strings.Cut(kv, "="); !slices.Contains(s.desc.GetEnvironment(), name) && name != "HOME" {
+			if len(launch.ShortEnv([]string{kv}, s.desc.GetEnvironment()...)) == 0 {
+				name, _, _ := strings.Cut(kv, "=")
 				extra = append(extra, name)
 			}
 		}

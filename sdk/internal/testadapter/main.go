@@ -64,6 +64,7 @@
 //	onecall          dies of two calls at once
 //	smallrecv smallsend               gRPC's own limits
 //	unclassified barefault noretryafter   failures of fetch
+//	unavailable unavailablemute       fetch answers that it is not available: with a reason, without
 //	tells tellsfailure                its config on stderr, its token in failures
 //	strict           refuses unknown fields
 //	needs=NAME       exits without that variable

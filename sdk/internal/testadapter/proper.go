@@ -280,6 +280,11 @@ func (p *proper) CallTool(req *adapterpb.CallToolRequest, stream grpc.ServerStre
 	}
 	if req.GetTool() == "fetch" {
 		if text, err = p.fetch(stream.Context()); err != nil {
+			for mode, answer := range unavailable {
+				if p.modes.has(mode) {
+					return stream.Send(&adapterpb.CallToolEvent{Event: &adapterpb.CallToolEvent_Result{Result: &adapterpb.CallToolResult{Result: []byte(answer)}}})
+				}
+			}
 			return err
 		}
 	}
@@ -287,6 +292,12 @@ func (p *proper) CallTool(req *adapterpb.CallToolRequest, stream grpc.ServerStre
 		text = strings.Repeat("l", 33<<20)
 	}
 	return p.end(stream, text)
+}
+
+// unavailable are answers in place of a failure of fetch, by their modes.
+var unavailable = map[string]string{
+	"unavailable":     `{"content":[],"structuredContent":{"available":false,"reason":"the upstream cannot be asked"}}`,
+	"unavailablemute": `{"content":[{"type":"text","text":"sorry"}],"structuredContent":{"available":false}}`,
 }
 
 // end sends what a call ends with.

@@ -106,7 +106,7 @@ func (f *fake) serve(in io.Reader) error {
 		fmt.Fprintln(os.Stderr, "[MCP Proxy] Failed to fetch remote tools: no account is signed in. Entity tools will not be available in this session.")
 	}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 16<<20)
+	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		var m message
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
@@ -186,6 +186,9 @@ func (f *fake) call(m *message) (json.RawMessage, error) {
 	}
 	switch m.Params.Name {
 	case "ask", "ask_work_iq":
+		if args.Question == "" {
+			return text("An error occurred invoking '"+m.Params.Name+"'.", true), nil
+		}
 		if args.ConversationID == "" {
 			args.ConversationID = "c-1"
 		}
