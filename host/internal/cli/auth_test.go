@@ -66,7 +66,7 @@ func (p *protected) must(want int, args ...string) string {
 }
 
 func TestAuth(t *testing.T) {
-	built := builtForSecrets(t)
+	built := built(t)
 	for name, test := range map[string]func(*testing.T, string){
 		"login":               testLogin,
 		"by paste":            testLoginByPaste,

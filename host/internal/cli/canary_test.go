@@ -160,26 +160,16 @@ func probes(words []string) [][]string {
 }
 
 func TestUntrustedFileHasNoEffect(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs every command many times")
-	}
-	built := t.TempDir() // collet with the plugins beside it
-	for name, source := range map[string]string{"collet": "../../cmd/collet", "collet-plugin-mcp": "../../../plugins/mcp", "collet-plugin-hello": "../../../sdk/examples/hello"} {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(built, name), ".")
-		cmd.Dir = source
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
-		}
-	}
+	collet := filepath.Join(built(t), "collet") // with its plugins beside it
 	t.Run("with a user's file", func(t *testing.T) {
-		c := newCage(t, filepath.Join(built, "collet"))
+		c := newCage(t, collet)
 		c.write(filepath.Join(c.home, ".config/collet/mcp.toml"), mine, 0o600)
 		c.probe()
 		c.trust("collet-plugin-path config env header off program taken")
 		c.change()
 	})
 	t.Run("alone", func(t *testing.T) {
-		c := newCage(t, filepath.Join(built, "collet"))
+		c := newCage(t, collet)
 		c.probe()
 		for want, lines := range map[int][]string{
 			5: {"tools list", "tools call program/x", "tools show program/x", "servers list", "config check", "config show", "trust"},

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -31,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) {
 	host.ScriptProcess() // this program is started again for each script
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"collet": func() {
 			if wait, err := time.ParseDuration(os.Getenv("TEST_COMPLETION_WAIT")); err == nil {
 				cli.SetCompletionWait(wait)
@@ -42,43 +41,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// peers are the programs that scripts talk to, by the name they get in $PLUGINS.
-// Each is built in its own module's directory, so that a workspace is not needed.
-var peers = map[string]string{
-	"collet-plugin-mcp":    "plugins/mcp",
-	"collet-plugin-hello":  "sdk/examples/hello",
-	"collet-plugin-fault":  "sdk/internal/testadapter",
-	"collet-plugin-replay": "plugins/replay",
-	"faultserver":          "sdk/internal/faultserver",
-
-	"collet-plugin-websearch": "plugins/websearch",
-	"collet-plugin-workiq":    "plugins/workiq",
-	"workiq":                  "plugins/workiq/internal/fakeworkiq",
-}
-
 func TestScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and starts real processes")
-	}
-	plugins := t.TempDir()
-	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var built sync.WaitGroup
-	for binary, source := range peers {
-		built.Go(func() {
-			cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(plugins, binary)+exe, ".")
-			cmd.Dir = filepath.Join(root, source)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("build %s: %v\n%s", source, err, out)
-			}
-		})
-	}
-	built.Wait()
-	if t.Failed() {
-		return
-	}
+	plugins := built(t)
 	// Under nohup this process ignores SIGHUP, and so would all it starts. A signal
 	// that is handled is at its default again in a child.
 	hangups := make(chan os.Signal, 1)

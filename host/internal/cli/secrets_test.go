@@ -106,24 +106,6 @@ type secretive struct {
 	loud    []string // what must not be found; more than channels once tokens exist
 }
 
-// builtForSecrets are collet and its peers, as they are installed.
-func builtForSecrets(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("builds and starts real processes")
-	}
-	built := t.TempDir()
-	for name, source := range map[string]string{"collet": "../../cmd/collet", "collet-plugin-mcp": "../../../plugins/mcp",
-		"collet-plugin-hello": "../../../sdk/examples/hello", "faultserver": "../../../sdk/internal/faultserver"} {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(built, name), ".")
-		cmd.Dir = source
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
-		}
-	}
-	return built
-}
-
 func newSecretive(t *testing.T, built, text string) *secretive {
 	peer := httptest.NewServer(http.HandlerFunc(webPeer))
 	t.Cleanup(peer.Close)
@@ -220,7 +202,7 @@ func (s *secretive) processes(pid int) (count int) {
 }
 
 func TestSecrets(t *testing.T) {
-	built := builtForSecrets(t)
+	built := built(t)
 	t.Run("stay in", func(t *testing.T) { testSecretsStayIn(t, built) })
 	t.Run("on a command line", func(t *testing.T) { testSecretOnCommandLine(t, built) })
 	t.Run("while serving", func(t *testing.T) { testSecretsStayInWhileServing(t, built) })
