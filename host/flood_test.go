@@ -121,7 +121,9 @@ func TestStrangersConnections(t *testing.T) {
 			c.Close()
 		}
 	}
-	shut(open(head)) // what is there once, is
+	once := open(head)
+	time.Sleep(200 * time.Millisecond)
+	shut(once) // what is there once, is
 	before := settle(t, 0)
 	for what, half := range map[string]struct {
 		said string

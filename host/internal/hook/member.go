@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/name"
@@ -60,8 +61,10 @@ func (m *member) ask(ctx context.Context, point string, do func(context.Context,
 	defer use.done()
 	ctx, cancel := context.WithTimeoutCause(ctx, m.set.Timeout, errTimeout)
 	defer cancel()
+	up := time.Now().Add(m.set.Timeout)
 	if err := do(ctx, use.client); err != nil {
-		if context.Cause(ctx) == errTimeout {
+		// gRPC and the hook know the deadline, too, and may notice it before the context does.
+		if context.Cause(ctx) == errTimeout || !time.Now().Before(up) {
 			return true, fmt.Errorf("it did not answer within %s", m.set.Timeout)
 		}
 		return true, use.explain(err)
