@@ -274,6 +274,13 @@ func cancels(ctx context.Context, s *subject) error {
 			}
 		}
 		s.up.play("")
+		// Nothing tells when the plugin is done with the call: what ends it may come a moment later.
+		settling := time.NewTimer(exitWait)
+		defer settling.Stop()
+		select {
+		case <-p.proc.Done():
+		case <-settling.C:
+		}
 		if err := p.alive(ctx); err != nil {
 			return fmt.Errorf("after a canceled call: %w", err)
 		}

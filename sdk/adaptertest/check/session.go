@@ -241,7 +241,7 @@ func (p *session) alive(ctx context.Context) error {
 	return nil
 }
 
-// exitWait is how long the end of a connection waits for the exit behind it.
+// exitWait is how long an end that is expected, or feared, is waited for.
 const exitWait = 500 * time.Millisecond
 
 // said words an error of the process: what it says of a failure, or how it ended.
