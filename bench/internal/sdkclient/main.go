@@ -190,10 +190,20 @@ func (v *visitor) reported(ctx context.Context, f *findings) error {
 	if _, _, err := v.call(ctx, "n__t_progress", map[string]any{"ms": 400, "step": 100}, "p1"); err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	f.Progress = v.progress
-	return nil
+	patience := time.After(10 * time.Second)
+	for {
+		v.mu.Lock()
+		f.Progress = slices.Clone(v.progress)
+		v.mu.Unlock()
+		if len(f.Progress) >= 3 {
+			return nil
+		}
+		select { // the SDK answers a call before it has handled all that came before the answer
+		case <-v.began:
+		case <-patience:
+			return nil
+		}
+	}
 }
 
 func (v *visitor) others(ctx context.Context, f *findings) error {
