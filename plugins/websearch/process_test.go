@@ -133,6 +133,29 @@ func TestNothingConfigured(t *testing.T) {
 	wantFailure(t, f, failure.AuthFailure, "BRAVE_API_KEY")
 }
 
+// What is missing is said before anybody searches.
+func TestHealth(t *testing.T) {
+	for config, want := range map[string]adapterpb.Health_State{`{}`: adapterpb.Health_STATE_DEGRADED, `{"brave":{"key":"k"}}`: adapterpb.Health_STATE_READY} {
+		stream, err := serve(t, config).Watch(adaptertest.Within(t), &adapterpb.WatchRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var h *adapterpb.Health
+		for h.GetState() <= adapterpb.Health_STATE_CONNECTING {
+			ev, err := stream.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h = ev.GetHealth(); ev.GetSnapshot() != nil {
+				h = ev.GetSnapshot().GetHealth()
+			}
+		}
+		if says := h.GetFailure().GetMessage(); h.GetState() != want || (want == adapterpb.Health_STATE_DEGRADED) != strings.HasPrefix(says, "no search provider is configured: set one of") {
+			t.Errorf("%s: %s, %q", config, h.GetState(), says)
+		}
+	}
+}
+
 func TestBadArguments(t *testing.T) {
 	f := fakesearch.Start(t, "searxng")
 	p := serve(t, `{"searxng":{"url":"`+f.URL+`"}}`)

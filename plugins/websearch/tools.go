@@ -64,6 +64,17 @@ func (s *server) Call(ctx context.Context, call *adapter.Call) (*adapter.Result,
 	return r, err
 }
 
+// Watch implements adapter.Watcher: without any provider there are pages to be read,
+// and nothing else.
+func (s *server) Watch(_ context.Context, ev *adapter.Events) error {
+	if len(s.providers) == 0 {
+		ev.Health(adapter.Degraded, failure.New(failure.AuthFailure, failure.NotSent, nothingConfigured))
+		return nil
+	}
+	ev.Health(adapter.Ready, nil)
+	return nil
+}
+
 // Close implements io.Closer: it says goodbye to the MCP servers, all at once.
 func (s *server) Close() error {
 	var work sync.WaitGroup
