@@ -29,7 +29,7 @@ PLUGINS  := $(patsubst plugins/%,%,$(filter plugins/%,$(MODULES)))
 .NOTPARALLEL:
 .PHONY: build run test lint proto bench tokens conformance clean
 .PHONY: pages install uninstall release-check
-.PHONY: fmt-check vet-all proto-check standalone unit servers
+.PHONY: fmt-check vet-all proto-check proto-freeze standalone unit servers
 
 ## build: the host and the plugins it ships with
 # No cgo: one static file per program, the same on every machine.
@@ -85,14 +85,14 @@ vet-all:
 standalone:
 	for m in $(MODULES); do (cd $$m && GOWORK=off CGO_ENABLED=0 go build -trimpath -o /dev/null ./...); done
 
-# The race detector needs cgo. COLLET_NPM_DIR, COLLET_GOSDK_DIR and COLLET_CONFORMANCE_DIR make the tests with
-# real servers and with the conformance suite fail, not skip, without them; COLLET_BIN_DIR names the programs as
-# they ship. The import rules look at all modules through go list, which the test cache does not see: they
+# The race detector needs cgo. COLLET_NPM_DIR, COLLET_GOSDK_DIR, COLLET_CONFORMANCE_DIR and COLLET_TYPESCRIPT_DIR make
+# the tests with real servers, the conformance suite and examples/typescript fail, not skip, without them;
+# COLLET_BIN_DIR names the programs as they ship. The import rules look at all modules through go list, which the test cache does not see: they
 # always run.
-unit: build servers $(CACHE)/conformance/installed
+unit: build servers $(CACHE)/conformance/installed $(CACHE)/typescript/installed
 	go test -count=1 ./host/internal/architecture
 	COLLET_NPM_DIR=$(CACHE)/npm COLLET_GOSDK_DIR=$(CACHE)/gosdk COLLET_CONFORMANCE_DIR=$(CACHE)/conformance \
-	COLLET_BIN_DIR=$(CURDIR)/bin CGO_ENABLED=1 go test -race $(PACKAGES)
+	COLLET_TYPESCRIPT_DIR=$(CACHE)/typescript COLLET_BIN_DIR=$(CURDIR)/bin CGO_ENABLED=1 go test -race $(PACKAGES)
 
 ## conformance: the official conformance suite, with what it says of each check: our client, and a server behind collet
 conformance: $(CACHE)/conformance/installed $(CACHE)/gosdk/installed
@@ -104,8 +104,15 @@ BUF_GENERATE := cd proto && $(CACHE)/buf/node_modules/.bin/buf generate
 proto: $(CACHE)/buf/installed $(CACHE)/bin/protoc-gen-go $(CACHE)/bin/protoc-gen-go-grpc
 	$(BUF_GENERATE)
 
+# The contract only grows: test/compat/README.md.
+BUF_BREAKING := cd proto && $(CACHE)/buf/node_modules/.bin/buf breaking --against ../test/compat/proto
+proto-freeze: $(CACHE)/buf/installed
+	$(BUF_BREAKING)
+	cp -r proto/collet test/compat/proto/
+
 # doc.go is written by hand.
 proto-check: $(CACHE)/buf/installed $(CACHE)/bin/protoc-gen-go $(CACHE)/bin/protoc-gen-go-grpc
+	$(BUF_BREAKING)
 	rm -rf $(CACHE)/generated
 	$(BUF_GENERATE) -o $(CACHE)/generated/proto
 	diff -r --exclude=doc.go sdk/adapterpb $(CACHE)/generated/sdk/adapterpb && diff -r --exclude=doc.go sdk/hookpb $(CACHE)/generated/sdk/hookpb || { echo "generated code is out of date: run make proto"; exit 1; }
@@ -127,6 +134,7 @@ servers: $(CACHE)/npm/installed $(CACHE)/gosdk/installed
 
 $(CACHE)/npm/installed: test/npm/package.json test/npm/package-lock.json
 $(CACHE)/conformance/installed: test/conformance/package.json test/conformance/package-lock.json
+$(CACHE)/typescript/installed: examples/typescript/package.json examples/typescript/package-lock.json
 $(CACHE)/buf/installed: tools/buf/package.json tools/buf/package-lock.json
 $(CACHE)/tokens/installed: bench/tokens/npm/package.json bench/tokens/npm/package-lock.json
 # No install scripts: the packages are code we run in tests, not code we let run at will.
