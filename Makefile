@@ -72,8 +72,10 @@ lint: $(CACHE)/bin/staticcheck $(CACHE)/buf/installed release-check
 	staticcheck $(PACKAGES)
 	cd proto && $(CACHE)/buf/node_modules/.bin/buf lint
 
-release-check: $(CACHE)/bin/goreleaser
+release-check: $(CACHE)/bin/goreleaser build
 	$(CACHE)/bin/goreleaser .goreleaser.yaml
+	rm -rf $(CACHE)/scaffold && bin/collet plugins new checked --dir $(CACHE)/scaffold
+	$(CACHE)/bin/goreleaser $(CACHE)/scaffold/.goreleaser.yaml
 
 # Nobody here runs the other systems, so at least their files must type-check.
 vet-all:

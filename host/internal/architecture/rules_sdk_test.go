@@ -79,6 +79,10 @@ var sdkRules = map[string]map[string]string{
 		"sdk/failure": "it passes failures on with their delivery",
 		"sdk/mcp":     "the upstream is an MCP client",
 	},
+	"sdk/examples/search": {
+		"sdk/adapter": "it is an adapter",
+		"sdk/failure": "what the service's answers mean",
+	},
 	"sdk/examples/hello": {
 		"sdk/adapter": "the one package an author needs",
 	},
