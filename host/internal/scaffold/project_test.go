@@ -171,6 +171,9 @@ func TestSDKDirAtBuildTime(t *testing.T) {
 	if err != nil || string(after) != string(before) {
 		t.Errorf("go.mod was\n%s\nand is\n%s%v", before, after, err)
 	}
+	if out, err := n.try(t, "COLLET_SDK_DIR=../elsewhere make"); err == nil || !strings.Contains(out, "COLLET_SDK_DIR=../elsewhere is no checkout of collet") {
+		t.Errorf("with a checkout that is none: %v, %s", err, out)
+	}
 	if out, err := n.try(t, "COLLET_SDK_DIR= make"); err == nil {
 		t.Errorf("without a checkout and a network it builds: %s", out)
 	}
