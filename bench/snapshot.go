@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // running measures commands that need no start of a server, beside `collet version`:
@@ -57,6 +61,17 @@ func running(ctx context.Context, t *table, bin, dir, echo string) error {
 		return err
 	}
 	t.atMost("tools list, 50 known servers, p50", millis(version), millis(list), float64(list)/float64(version), 3)
+	completion, err := p50("__complete", "tools", "call", "s7/")
+	if err != nil {
+		return err
+	}
+	t.atMost("completion of a tool, 50 known servers, p50", millis(version), millis(completion), float64(completion)/float64(version), 2)
+	first, err := firstList(ctx, filepath.Join(bin, "collet"), config, env)
+	if err != nil {
+		return err
+	}
+	const soon = 100 * time.Millisecond
+	t.line("serve to its first list, 50 known servers, p50", "-", millis(first), millis(first), "<= "+millis(soon), first <= soon)
 	if _, err := collet("daemon", "start"); err != nil {
 		return err
 	}
@@ -72,4 +87,73 @@ func running(ctx context.Context, t *table, bin, dir, echo string) error {
 	const limit = 15 * time.Millisecond
 	t.line("tools call, running host, p50", millis(version), millis(through), "+"+millis(through-version), "<= +"+millis(limit), through-version <= limit)
 	return nil
+}
+
+// firstList is how long `collet serve` takes from its start to a list of all tools of
+// the servers that are known, 50 with 20 tools each, all of them direct.
+func firstList(ctx context.Context, collet, config string, env []string) (time.Duration, error) {
+	text, err := os.ReadFile(config)
+	if err != nil {
+		return 0, err
+	}
+	direct := strings.TrimSuffix(config, ".toml") + "-direct.toml"
+	if err := os.WriteFile(direct, append([]byte("[host]\nexposure = \"direct\"\n"), text...), 0o600); err != nil {
+		return 0, err
+	}
+	ask := exec.CommandContext(ctx, collet, "--config", direct, "tools", "list")
+	ask.Env = env
+	if out, err := ask.CombinedOutput(); err != nil { // asks them all
+		return 0, fmt.Errorf("collet tools list: %w\n%s", err, out)
+	}
+	time.Sleep(3 * time.Second) // see running
+	var all []time.Duration
+	for range 11 {
+		took, err := timeFirstList(ctx, collet, direct, env)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, took)
+	}
+	return median(all), nil
+}
+
+func timeFirstList(ctx context.Context, collet, config string, env []string) (time.Duration, error) {
+	cmd := exec.CommandContext(ctx, collet, "--config", config, "serve")
+	cmd.Env = env
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	begun := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+`)
+	if err != nil {
+		return 0, err
+	}
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return 0, fmt.Errorf("collet serve: %w", err)
+		}
+		if gjson.GetBytes(line, "id").Int() != 2 {
+			continue
+		}
+		took := time.Since(begun)
+		if n := len(gjson.GetBytes(line, "result.tools").Array()); n < 20*manyServers {
+			return 0, fmt.Errorf("collet serve: its first list has %d tools", n)
+		}
+		return took, nil
+	}
 }

@@ -221,18 +221,38 @@ func newCmdDaemonRun(f *Factory) *cobra.Command {
 	}
 }
 
+// exitOwned is how a host ends that found another one there.
+const exitOwned = exitUnreachable
+
 func daemonRun(ctx context.Context, f *Factory) error {
+	if f.homeless != nil {
+		return exitf(exitConfiguration, "%v", f.homeless)
+	}
+	// Of many that start at once all but one end before they have opened anything.
+	owner, err := f.own(ctx)
+	switch {
+	case errors.Is(err, control.ErrOwned):
+		return exitf(exitOwned, "%v; 'collet daemon status' shows it", err)
+	case errors.Is(err, errNotShared):
+		owner = nil // whoever opens the host tells what is wrong with the configuration
+	case err != nil:
+		return exitf(exitConfiguration, "%v", err)
+	}
 	h, err := f.openServing(ctx)
+	if err == nil && owner == nil {
+		err = exitf(exitConfiguration, "no host can be shared for %s: it is no regular file", f.named())
+		h.Close()
+	}
 	if err != nil {
+		if owner != nil {
+			owner.Release()
+		}
 		return err
 	}
 	defer h.Close()
 	var face frontend
 	front := sync.OnceValue(func() frontend { face = h.Front(); return face })
-	shared := f.share(ctx, h, func(ctx context.Context, in io.Reader, out io.Writer) error { return front().ServeStdio(ctx, in, out) }, true)
-	if shared == nil {
-		return exitf(exitUnreachable, "another process is the host of this configuration, or no socket can be made; 'collet daemon status' shows it")
-	}
+	shared := f.shareAt(ctx, owner, h, func(ctx context.Context, in io.Reader, out io.Writer) error { return front().ServeStdio(ctx, in, out) }, true)
 	defer func() {
 		shared.close()
 		if face != nil {
@@ -288,13 +308,13 @@ func (s *sharing) wait(ctx context.Context, idle time.Duration) {
 	}
 }
 
-// drain lets those who are connected be done, but for the one that waits for the end.
+// drain lets those who are connected be done.
 func (s *sharing) drain(ctx context.Context) {
 	s.server.Move(nil)
 	limit := time.After(stopDrain)
 	for {
 		n, changed := s.server.Clients()
-		if n <= 1 {
+		if n == 0 {
 			return
 		}
 		select {

@@ -98,8 +98,8 @@ const (
 	startPoll = 5 * time.Millisecond
 )
 
-// startDaemon starts a host in the background and connects to it; nil when that does
-// not work in time.
+// startDaemon starts a host in the background and connects to it, or to the one that was
+// faster; nil when that does not work, or not in time.
 func (f *Factory) startDaemon(ctx context.Context, place control.Place, limit time.Duration) *control.Client {
 	exe, err := os.Executable()
 	if err != nil {
@@ -115,7 +115,8 @@ func (f *Factory) startDaemon(ctx context.Context, place control.Place, limit ti
 	if f.logLevel != "" {
 		args = append(args, "--log-level", f.logLevel)
 	}
-	if startDetached(exe, args) != nil {
+	ended, err := startDetached(exe, args)
+	if err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -129,6 +130,10 @@ func (f *Factory) startDaemon(ctx context.Context, place control.Place, limit ti
 			c.Close()
 		}
 		select {
+		case code := <-ended:
+			if code != exitOwned { // it cannot be a host, and waiting will not help
+				return nil
+			}
 		case <-ctx.Done():
 		case <-time.After(startPoll):
 		}

@@ -30,14 +30,19 @@ type sharing struct {
 // clients of MCP among them. A host that cannot be shared, or one of several for the same configuration, is as good
 // for its own client: nothing is said of it.
 func (f *Factory) share(ctx context.Context, h openHost, stdio stdioServer, stoppable bool) *sharing {
-	own, ok := h.(opened)
-	if !ok || !f.shares {
+	if _, ok := h.(opened); !ok || !f.shares {
 		return nil
 	}
 	owner, err := f.own(ctx)
 	if err != nil {
 		return nil
 	}
+	return f.shareAt(ctx, owner, h, stdio, stoppable)
+}
+
+// shareAt is share at a place that this process has already.
+func (f *Factory) shareAt(ctx context.Context, owner *control.Owner, h openHost, stdio stdioServer, stoppable bool) *sharing {
+	own := h.(opened)
 	s := &sharing{stop: make(chan struct{}), yielded: make(chan struct{}), moves: make(chan bool, 1)}
 	s.server = &control.Server{
 		Host: own.Host, Build: control.Build(f.Version), Version: f.Version, Stdio: stdio,

@@ -82,18 +82,35 @@ func (f File) Read() (Locks, error) {
 }
 
 func read(path string) ([]byte, *Lock, error) {
+	data, err := readBytes(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := readLock(path, data)
+	return data, l, err
+}
+
+func readBytes(path string) ([]byte, error) {
 	data, err := readFile(path)
 	if err == nil && len(data) > maxFile {
 		err = fmt.Errorf("it is larger than %d bytes", maxFile)
 	}
-	l := &Lock{}
-	if err == nil && data != nil {
-		l, err = parse(data)
-	}
 	if err != nil {
-		return nil, nil, &UnusableError{path, err}
+		return nil, &UnusableError{path, err}
 	}
-	return data, l, nil
+	return data, nil
+}
+
+// readLock is what the bytes of a file say; nil is a file that there is not.
+func readLock(path string, data []byte) (*Lock, error) {
+	if data == nil {
+		return &Lock{}, nil
+	}
+	l, err := parse(data)
+	if err != nil {
+		return nil, &UnusableError{path, err}
+	}
+	return l, nil
 }
 
 // UnusableError is an mcp.lock that can be neither read nor written.

@@ -1,6 +1,7 @@
 package pins
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -35,6 +36,8 @@ type Keeper struct {
 // reading is what the files of one mcp.toml said when they were last read.
 type reading struct {
 	own, fallback identity // zero: there was no such file
+	settled       bool     // files that look like that are these
+	bytes         [2][]byte
 	locks         Locks
 }
 
@@ -247,28 +250,42 @@ func target(path string) string {
 	return real
 }
 
-// locks reads the files of one mcp.toml, unless they are as they were.
+// locks reads the files of one mcp.toml, unless they are as they were. Of files that
+// were written a moment ago, which is to say at most starts, the bytes decide that:
+// reading them costs next to nothing beside taking them apart.
 func (k *Keeper) locks(f File) (Locks, error) {
 	// A file that is missing has no identity, which is one, too.
 	own, _ := identify(f.Path)
 	fallback, _ := identify(f.Fallback)
 	k.mu.Lock()
+	defer k.mu.Unlock() // of several at once one reads
 	last, ok := k.read[f.Path]
-	k.mu.Unlock()
-	if ok && last.own == own && last.fallback == fallback {
+	if ok && last.settled && last.own == own && last.fallback == fallback {
 		return last.locks, nil
 	}
-	locks, err := f.Read()
-	if err != nil {
-		return nil, err
-	}
-	if own.settled() && fallback.settled() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if k.read == nil {
-			k.read = map[string]reading{}
+	now := reading{own: own, fallback: fallback, settled: own.settled() && fallback.settled()}
+	for i, path := range []string{f.Path, f.Fallback} {
+		data, err := readBytes(path)
+		if err != nil {
+			return nil, err
 		}
-		k.read[f.Path] = reading{own, fallback, locks}
+		now.bytes[i] = data
+		if ok && !last.settled && (data == nil) == (last.bytes[i] == nil) && bytes.Equal(data, last.bytes[i]) {
+			now.locks = append(now.locks, last.locks[i])
+			continue
+		}
+		l, err := readLock(path, data)
+		if err != nil {
+			return nil, err
+		}
+		now.locks = append(now.locks, l)
 	}
-	return locks, nil
+	if now.settled {
+		now.bytes = [2][]byte{} // the times say enough
+	}
+	if k.read == nil {
+		k.read = map[string]reading{}
+	}
+	k.read[f.Path] = now
+	return now.locks, nil
 }

@@ -457,3 +457,46 @@ func TestInstalledVersionStays(t *testing.T) {
 	}
 	d.refused(t) // whose keeper knows no installed plugins
 }
+
+// A file that was written a moment ago, whose times say nothing yet, is taken apart
+// once, and not for each server. One that has changed since is another one.
+func TestRecentFileIsParsedOnce(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "mcp.toml")
+	k := &Keeper{StateDir: filepath.Join(dir, "state")}
+	for i := range 3 {
+		if _, err := k.Remember(t.Context(), config, fmt.Sprintf("s%d", i), Digests(seq(many(500)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := Digests(seq(many(1)))
+	review := func() (r Review) {
+		soon := time.Now().Add(time.Hour) // never settled, however busy the machine is
+		if err := os.Chtimes(k.File(config).Path, soon, soon); err != nil {
+			t.Fatal(err)
+		}
+		r, err := k.Review(config, "s9", one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if n := testing.AllocsPerRun(5, func() { review() }); n > 200 {
+		t.Errorf("a review of one tool beside 1,500 allocates %.0f times", n)
+	}
+	if r := review(); len(r.New) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	if _, err := (&Keeper{StateDir: k.StateDir}).Remember(t.Context(), config, "s9", one); err != nil { // another process
+		t.Fatal(err)
+	}
+	if r := review(); len(r.New) != 0 {
+		t.Errorf("a change was not seen: %+v", r)
+	}
+	if err := os.Remove(k.File(config).Path); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := k.Review(config, "s9", one); err != nil || len(r.New) != 1 {
+		t.Errorf("that it is gone was not seen: %+v, %v", r, err)
+	}
+}

@@ -27,6 +27,7 @@ type Client struct {
 	closed chan struct{}
 	err    error // why it is closed
 	lent   bool  // the connection is a client's of MCP
+	waits  bool  // for the host's end, which takes as long as it takes
 }
 
 // pending is something that was begun and has not ended.
@@ -116,7 +117,7 @@ func (c *Client) watch() {
 		case <-tick.C:
 		}
 		c.mu.Lock()
-		lent := c.lent
+		lent := c.lent || c.waits
 		c.mu.Unlock()
 		if lent {
 			return // its end is whoever has it to see

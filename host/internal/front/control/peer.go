@@ -28,26 +28,27 @@ type peer struct {
 	last  uint64 // question
 }
 
-// serve reads what the process wants until it leaves. What it began ends with it.
-func (p *peer) serve(ctx context.Context) {
+// serve reads what the process wants until it leaves. What it began ends with it. It
+// reports whether the process waits for the end of this one, which the end of the
+// connection tells it.
+func (p *peer) serve(ctx context.Context) (waits bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	session := "local-" + rand.Text()
-	defer p.s.conn.Close()
 	defer p.work.Wait()
 	defer cancel()
 	for greeted := false; ; {
 		if !greeted && p.s.conn.SetReadDeadline(time.Now().Add(helloWait)) != nil {
-			return
+			return false
 		}
 		m, err := p.s.read()
 		if err != nil || !greeted && m.op != opHello {
-			return
+			return false
 		}
 		switch m.op {
 		case opHello:
 			greeted = true
 			if p.s.conn.SetReadDeadline(time.Time{}) != nil {
-				return
+				return false
 			}
 			p.reply(m.id, p.server.welcome(), nil)
 		case opPing:
@@ -62,7 +63,15 @@ func (p *peer) serve(ctx context.Context) {
 			p.answered(m.body)
 		case opStdio:
 			p.stdio(ctx, m.id)
-			return
+			return false
+		case opStop:
+			if p.server.Stop == nil {
+				p.reply(m.id, nil, errors.New("it serves a client of its own, and ends with that"))
+				continue
+			}
+			p.reply(m.id, nil, nil)
+			p.server.Stop()
+			return true
 		default:
 			p.begin(ctx, m, session)
 		}
@@ -83,8 +92,16 @@ func (p *peer) stdio(ctx context.Context, id uint64) {
 func (p *peer) begin(ctx context.Context, m message, session string) {
 	ctx, cancel := context.WithCancel(ctx)
 	p.mu.Lock()
-	p.begun[m.id] = cancel
+	full := len(p.begun) >= maxBegun
+	if !full {
+		p.begun[m.id] = cancel
+	}
 	p.mu.Unlock()
+	if full {
+		cancel()
+		p.reply(m.id, nil, fmt.Errorf("this process has begun %d things with the running host, which are as many as it does at once; none was begun", maxBegun))
+		return
+	}
 	p.work.Go(func() {
 		defer func() {
 			p.mu.Lock()
@@ -138,13 +155,6 @@ func (p *peer) do(ctx context.Context, m message, session string) {
 		answering(p, m, func(r promptRequest) (any, error) { return h.Definitions(r.names()), nil })
 	case opStatus:
 		p.reply(m.id, p.server.status(), nil)
-	case opStop:
-		if p.server.Stop == nil {
-			p.reply(m.id, nil, errors.New("it serves a client of its own, and ends with that"))
-			return
-		}
-		p.reply(m.id, nil, nil)
-		p.server.Stop()
 	case opYield:
 		p.server.Move(nil)
 		p.server.Yielded()
@@ -208,7 +218,9 @@ func (p *peer) call(ctx context.Context, id uint64, r callRequest, session strin
 		req.Session = session
 	}
 	if r.Progress {
-		req.OnProgress = func(n host.Progress) { p.send(opProgress, id, pack(n)) }
+		tell, end := p.latest(id)
+		defer end()
+		req.OnProgress = tell
 	}
 	if r.Consent {
 		req.Consent = p.consenter(id)
@@ -220,6 +232,35 @@ func (p *peer) call(ctx context.Context, id uint64, r callRequest, session strin
 		}
 	}
 	return p.server.Host.Call(ctx, req)
+}
+
+// latest tells the process of progress from a goroutine of its own, and leaves out what
+// is overtaken: a process that does not read must not hold up the server's other calls,
+// which come the same way as its progress. end waits until nothing more is told.
+func (p *peer) latest(id uint64) (tell func(host.Progress), end func()) {
+	news, done := make(chan host.Progress, 1), make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for {
+			select {
+			case n := <-news:
+				p.send(opProgress, id, pack(n))
+			case <-done:
+				return
+			}
+		}
+	})
+	tell = func(n host.Progress) { // one call after the other
+		select {
+		case <-news:
+		default:
+		}
+		select {
+		case news <- n:
+		default:
+		}
+	}
+	return tell, func() { close(done); telling.Wait() }
 }
 
 func (p *peer) run(ctx context.Context, id uint64, r runRequest, session string) (any, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -31,12 +32,29 @@ const maxSocket = 103
 // hosts that keep their files in stateDir.
 func PlaceOf(stateDir, name string) Place {
 	p := Place{Name: name[:min(len(name), 20)]}
-	for _, p.Dir = range places(stateDir) {
-		if len(p.socket()) <= maxSocket {
-			break
+	all := places(stateDir)
+	for _, p.Dir = range all[:len(all)-1] {
+		if len(p.socket()) <= maxSocket && mayHave(p.Dir) {
+			return p
 		}
 	}
+	p.Dir = all[len(all)-1]
 	return p
+}
+
+// mayHave reports whether a directory can be used, as it is or once it was made. All
+// processes of a user in one environment come to the same answer.
+func mayHave(dir string) bool {
+	for {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil:
+			return info.IsDir() && writable(dir)
+		case !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir):
+			return false
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // Busy reports whether there may be a host here: a look that costs next to nothing.
@@ -120,19 +138,6 @@ func sweep(mine Place) {
 			unlock()
 		}
 	}
-}
-
-// accept waits for a process of the same user.
-func (o *Owner) accept() (net.Conn, error) {
-	conn, err := o.listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	if err := o.gate.check(conn); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return conn, nil
 }
 
 // Release lets go of the place. Those who are connected stay.

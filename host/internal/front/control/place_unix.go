@@ -11,6 +11,8 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // gate lets in processes of the same user.
@@ -58,10 +60,17 @@ func sameUser(conn net.Conn) error {
 	if err := raw.Control(func(fd uintptr) { uid, failed = peerUser(int(fd)) }); err != nil {
 		return err
 	}
-	if failed == nil && uid != os.Getuid() {
-		failed = fmt.Errorf("user %d is at the other end, this is user %d", uid, os.Getuid())
+	if failed != nil {
+		return failed
 	}
-	return failed
+	return same(uid, os.Getuid())
+}
+
+func same(uid, mine int) error {
+	if uid != mine {
+		return fmt.Errorf("user %d is at the other end, this is user %d", uid, mine)
+	}
+	return nil
 }
 
 func owned(dir fs.FileInfo) error {
@@ -73,5 +82,7 @@ func owned(dir fs.FileInfo) error {
 	}
 	return nil
 }
+
+func writable(dir string) bool { return unix.Access(dir, unix.W_OK|unix.X_OK) == nil }
 
 func shortDir() string { return "/tmp/collet-run-" + strconv.Itoa(os.Getuid()) }

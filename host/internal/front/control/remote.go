@@ -191,6 +191,9 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 // Stop has the host end, once what it is doing is done, and waits for that until ctx
 // ends.
 func (c *Client) Stop(ctx context.Context) error {
+	c.mu.Lock()
+	c.waits = true // it reads nothing more, and that is no reason to give it up
+	c.mu.Unlock()
 	if err := c.get(ctx, opStop, nil, nil); err != nil && !Lost(err) {
 		return err
 	}

@@ -11,6 +11,14 @@ import (
 	"github.com/collet-dev/collet/host"
 )
 
+// What one user's processes may have of a host at once. Both are far above what
+// commands and clients need, and keep one that runs wild from taking down the host for
+// the others.
+const (
+	maxPeers = 512
+	maxBegun = 256 // of one process
+)
+
 // Server shares a host with other processes of its user.
 type Server struct {
 	Host           *host.Host
@@ -29,6 +37,9 @@ type Server struct {
 	mu    sync.Mutex
 	owner *Owner // of the place; nil when it was let go of
 	conns map[*peer]struct{}
+	// waiting are of processes that wait for the end of this one, servers included: the
+	// system closes them then, and nobody before.
+	waiting []net.Conn
 	idle  chan struct{} // closed and replaced whenever the number of connections changes
 }
 
@@ -64,7 +75,7 @@ func (s *Server) Shared() bool {
 	return s.owner != nil
 }
 
-// Clients is how many processes are connected, and a channel that is closed when
+// Clients is how many processes are connected that do not wait for the end, and a channel that is closed when
 // that changes.
 func (s *Server) Clients() (int, <-chan struct{}) {
 	s.mu.Lock()
@@ -72,8 +83,8 @@ func (s *Server) Clients() (int, <-chan struct{}) {
 	return len(s.conns), s.idle
 }
 
-// Close lets go of the place, ends all connections and waits until nothing is being
-// done any more.
+// Close lets go of the place, ends all connections, but for those of processes that
+// wait for the end of this one, and waits until nothing is being done any more.
 func (s *Server) Close() {
 	s.Move(nil)
 	s.cancel()
@@ -87,11 +98,11 @@ func (s *Server) Close() {
 
 func (s *Server) accept(owner *Owner) {
 	for {
-		conn, err := owner.accept()
+		conn, err := owner.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // a stranger, or too many files are open
+		if err != nil { // too many files are open, for instance
 			select {
 			case <-s.ctx.Done():
 				return
@@ -101,12 +112,23 @@ func (s *Server) accept(owner *Owner) {
 		}
 		p := &peer{server: s, s: newStream(conn), begun: map[uint64]context.CancelFunc{}, asked: map[uint64]chan answer{}}
 		s.mu.Lock()
+		if len(s.conns) >= maxPeers {
+			s.mu.Unlock()
+			conn.Close() // it does without this host
+			continue
+		}
 		s.conns[p] = struct{}{}
 		s.changedLocked()
 		s.mu.Unlock()
 		s.work.Go(func() {
-			p.serve(s.ctx)
+			waits := owner.gate.check(conn) == nil && p.serve(s.ctx)
+			if !waits {
+				conn.Close()
+			}
 			s.mu.Lock()
+			if waits {
+				s.waiting = append(s.waiting, conn)
+			}
 			delete(s.conns, p)
 			s.changedLocked()
 			s.mu.Unlock()

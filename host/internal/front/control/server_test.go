@@ -1,0 +1,374 @@
+//go:build unix
+
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// patience bounds what these tests wait for.
+const patience = 20 * time.Second // less than writeWait
+
+const build = "this build"
+
+var builtDir string // removed at the end
+
+// built is a directory with the generic plugin and the misbehaving server.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "control")
+	if err != nil {
+		return "", err
+	}
+	builtDir = dir
+	root, err := filepath.Abs("../../../..")
+	if err != nil {
+		return "", err
+	}
+	for name, source := range map[string]string{"collet-plugin-mcp": "plugins/mcp", "faultserver": "sdk/internal/faultserver"} {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), ".")
+		cmd.Dir = filepath.Join(root, source)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+		}
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	if socket := os.Getenv(strangerEnv); socket != "" {
+		os.Exit(beStranger(socket))
+	}
+	code := m.Run()
+	_ = os.RemoveAll(builtDir)
+	os.Exit(code)
+}
+
+// serving is a host of one misbehaving server that is shared at a place.
+type serving struct {
+	*Server
+	place Place
+	log   string // of the misbehaving server
+}
+
+func serve(t *testing.T, entry string) *serving {
+	t.Helper()
+	dir := ""
+	if entry != "none" {
+		var err error
+		if dir, err = built(); err != nil { // before the directory of Go's cache is another one
+			t.Fatal(err)
+		}
+	}
+	for _, kind := range []string{"STATE", "CACHE", "DATA"} {
+		t.Setenv("XDG_"+kind+"_HOME", t.TempDir())
+	}
+	s := &serving{place: place(t), log: filepath.Join(t.TempDir(), "log")}
+	config := filepath.Join(t.TempDir(), "mcp.toml")
+	text := ""
+	if entry != "none" {
+		text = fmt.Sprintf("[host]\nplugin_dirs = [%q]\n[servers.n]\ncommand = %q\nargs = ['-log', %q]\n%s", dir, filepath.Join(dir, "faultserver"), s.log, entry)
+	}
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(t.Context(), host.Options{ConfigFiles: []string{config}, Asks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	owner, err := Own(s.place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Server = &Server{Host: h, Build: build, Version: "v", Yielded: func() {}}
+	s.Serve(owner)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *serving) dial(t *testing.T) *Client {
+	t.Helper()
+	c, err := Dial(t.Context(), s.place, build)
+	for i := 0; errors.Is(err, context.DeadlineExceeded) && i < 10; i++ { // the machine is busy
+		c, err = Dial(t.Context(), s.place, build)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// raw is a connection whose other end has said hello.
+func (s *serving) raw(t *testing.T) *stream {
+	t.Helper()
+	conn, err := net.Dial("unix", s.place.socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	st := newStream(conn)
+	if err := st.write(opHello, 1, pack(hello{build})); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// until waits for a number of connections.
+func (s *serving) until(t *testing.T, want int) {
+	t.Helper()
+	limit := time.After(patience)
+	for {
+		n, changed := s.Clients()
+		if n == want {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			t.Fatalf("%d connections, want %d", n, want)
+		}
+	}
+}
+
+func patient(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func logged(t *testing.T, s *serving, want string) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // nothing tells of it
+		text, _ := os.ReadFile(s.log)
+		if strings.Contains(string(text), want) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the server never got %s:\n%s", want, text)
+		}
+	}
+}
+
+// What belongs to a call comes to the process that made it: questions of the server,
+// of the person, progress; and when it gives up the server is told.
+func TestCallFromAnotherProcess(t *testing.T) {
+	s := serve(t, "consent = 'ask'\n")
+	c := s.dial(t)
+	var consents, progress int
+	yes := func(_ context.Context, q host.ConsentQuestion) (host.ConsentAnswer, error) {
+		consents++
+		return host.ConsentAnswer{Yes: true}, nil
+	}
+	res, err := c.Call(patient(t), host.Request{Tool: "n/a_elicit", Consent: yes, Ask: func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		return json.RawMessage(`{"action":"accept","content":{"big":9007199254740993}}`), nil
+	}})
+	if err != nil || !strings.Contains(string(res.JSON), `9007199254740993`) {
+		t.Errorf("a question of the server: %v %s", err, res.JSON)
+	}
+	if consents == 0 {
+		t.Error("nobody was asked for consent")
+	}
+	no := func(context.Context, host.ConsentQuestion) (host.ConsentAnswer, error) {
+		return host.ConsentAnswer{}, nil
+	}
+	_, err = c.Call(patient(t), host.Request{Tool: "n/echo", Arguments: json.RawMessage(`{"text":"x"}`), Consent: no})
+	if f, ok := errors.AsType[*host.Failure](err); !ok || f.Class != failure.ConsentRequired || f.Delivery != failure.NotSent {
+		t.Errorf("refused: %v", err)
+	}
+	ctx, cancel := context.WithCancel(patient(t))
+	_, err = c.Call(ctx, host.Request{Tool: "n/t_progress_forever", Consent: yes, OnProgress: func(host.Progress) { progress++; cancel() }})
+	if f, ok := errors.AsType[*host.Failure](err); !ok || f.Class != failure.Canceled {
+		t.Errorf("given up: %v", err)
+	}
+	if progress == 0 {
+		t.Error("no progress came")
+	}
+	logged(t, s, "notifications/cancelled")
+}
+
+// A process that goes in the middle of a call takes it along.
+func TestProcessGoes(t *testing.T) {
+	s := serve(t, "")
+	c := s.dial(t)
+	_, _ = c.Call(patient(t), host.Request{Tool: "n/t_progress_forever", OnProgress: func(host.Progress) { c.end(net.ErrClosed) }})
+	logged(t, s, "notifications/cancelled")
+	s.until(t, 0)
+}
+
+// A process that reads nothing holds up nobody: not the host, not its other processes,
+// and not calls of the same server.
+func TestProcessThatDoesNotRead(t *testing.T) {
+	s := serve(t, "")
+	other := s.dial(t)
+	if _, err := other.Call(patient(t), host.Request{Tool: "n/echo", Arguments: json.RawMessage(`{"text":"x"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	deaf := s.raw(t)
+	call := pack(callRequest{Request: host.Request{Tool: "n/t_progress_forever"}, Progress: true})
+	if err := deaf.write(opCall, 2, call); err != nil {
+		t.Fatal(err)
+	}
+	logged(t, s, "t_progress_forever")
+	ping := make([]byte, frameHead)
+	ping[0], ping[9] = opPing, 3
+	for err := error(nil); err == nil; { // until both directions are full
+		if err = deaf.conn.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err == nil {
+			_, err = deaf.conn.Write(ping)
+		}
+	}
+	for range 20 {
+		if _, err := other.Call(patient(t), host.Request{Tool: "n/t_progress", Arguments: json.RawMessage(`{"ms":20,"step":10}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Close() // must not wait for it either
+}
+
+// What is no message ends the connection that it came over, and nothing else.
+func TestGarbage(t *testing.T) {
+	s := serve(t, "none")
+	other := s.dial(t)
+	head := func(op, more byte, length uint32) []byte {
+		return []byte{op, more, 0, 0, 0, 0, 0, 0, 0, 9, byte(length >> 24), byte(length >> 16), byte(length >> 8), byte(length)}
+	}
+	for name, raw := range map[string][]byte{
+		"nothing":            {},
+		"HTTP":               []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+		"zeros":              make([]byte, 100),
+		"no hello":           head(opTools, 0, 0),
+		"a hello of garbage": append(head(opHello, 0, 5), "\xff\xff\xff\xff\xff"...),
+		"a large part":       head(opHello, 0, 1<<31),
+		"half a message":     append(head(opCall, 1, 4), "abcd"...),
+	} {
+		conn, err := net.Dial("unix", s.place.socket())
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		_, _ = conn.Write(raw)
+		_ = conn.(*net.UnixConn).CloseWrite()
+		_ = conn.SetReadDeadline(time.Now().Add(patience))
+		for err == nil {
+			_, err = conn.Read(make([]byte, 4096))
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: the connection stays", name)
+		}
+		conn.Close()
+	}
+	st := s.raw(t) // greeted: what is no request is refused, one by one
+	_ = st.conn.SetDeadline(time.Now().Add(patience))
+	for op := range byte(255) {
+		if op == opStdio || op == opYield || op == opStop || op == opCancel || op == opAnswer || op == opPing || op == opHello {
+			continue
+		}
+		if err := st.write(op, 100+uint64(op), []byte("\x07\xff\x82\x01garbage")); err != nil {
+			t.Fatal(op, err)
+		}
+	}
+	if err := st.write(opPing, 99, nil); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		m, err := st.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.id == 99 {
+			break
+		}
+	}
+	if _, err := other.Status(patient(t)); err != nil {
+		t.Error(err)
+	}
+	st.conn.Close()
+	s.until(t, 1)
+}
+
+// One process that begins more than anybody needs is refused the rest of it.
+func TestFlood(t *testing.T) {
+	s := serve(t, "")
+	other := s.dial(t)
+	if _, err := other.Call(patient(t), host.Request{Tool: "n/echo", Arguments: json.RawMessage(`{"text":"x"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	wild := s.raw(t)
+	call := pack(callRequest{Request: host.Request{Tool: "n/t_hang"}})
+	for i := range uint64(maxBegun + 10) {
+		if err := wild.write(opCall, 10+i, call); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = wild.conn.SetReadDeadline(time.Now().Add(patience))
+	for refused := 0; refused < 10; {
+		m, err := wild.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.op == opFailed {
+			var f failed
+			if err := unpack(m.body, &f); err != nil || !strings.Contains(f.Text, "none was begun") {
+				t.Fatalf("%v %+v", err, f)
+			}
+			refused++
+		}
+	}
+	if _, err := other.Call(patient(t), host.Request{Tool: "n/echo", Arguments: json.RawMessage(`{"text":"x"}`)}); err != nil {
+		t.Error(err)
+	}
+	wild.conn.Close()
+	s.until(t, 1)
+}
+
+// Ten thousand connections, of which as many stay as are allowed: who is connected does
+// not notice, who comes then is turned away at once, and what they held is free again.
+func TestManyConnections(t *testing.T) {
+	s := serve(t, "none")
+	other := s.dial(t)
+	var held []net.Conn
+	for len(held) < maxPeers-1 {
+		held = append(held, s.raw(t).conn)
+	}
+	s.until(t, maxPeers)
+	if c, err := Dial(t.Context(), s.place, build); err == nil {
+		c.Close()
+		t.Error("any number of connections is taken")
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("who is turned away waits: %v", err)
+	}
+	for range 10_000 - maxPeers {
+		conn, err := net.Dial("unix", s.place.socket())
+		for errors.Is(err, syscall.EAGAIN) { // as many wait as the system lets
+			runtime.Gosched()
+			conn, err = net.Dial("unix", s.place.socket())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+	}
+	if _, err := other.Status(patient(t)); err != nil {
+		t.Error(err)
+	}
+	for _, conn := range held {
+		conn.Close()
+	}
+	s.until(t, 1)
+	s.dial(t)
+}
