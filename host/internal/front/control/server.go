@@ -40,7 +40,7 @@ type Server struct {
 	// waiting are of processes that wait for the end of this one, servers included: the
 	// system closes them then, and nobody before.
 	waiting []net.Conn
-	idle  chan struct{} // closed and replaced whenever the number of connections changes
+	idle    chan struct{} // closed and replaced whenever the number of connections changes
 }
 
 // Serve begins to share the host at the place that owner has. It returns at once;
