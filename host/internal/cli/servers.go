@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +19,27 @@ import (
 )
 
 func newCmdServers(f *Factory) *cobra.Command {
-	return group("servers <command>", "List the configured servers and read their logs",
-		"  collet servers list\n  collet servers logs github -f",
-		newCmdServersList(f, nil), newCmdServersLogs(f, nil))
+	cmd := group("servers <command>", "List the configured servers, watch them, read their logs",
+		"  collet servers list\n  collet servers --watch\n  collet servers logs github -f",
+		newCmdServersList(f, nil), newCmdServersLogs(f, nil), newCmdServersRestart(f, nil))
+	cmd.Long = `List the configured servers, watch those of a running host, read their logs.
+
+--watch shows the servers of the running host (daemon, serve): their states, the
+processes of their adapters, calls since the watch began, calls in flight and the
+last error. On a terminal the view is replaced as things happen; elsewhere each
+thing that happens is a line. It ends with Ctrl-C, with exit code 130, or with the
+host, with 4.`
+	opts := &serversWatchOptions{Streams: f.Streams, Now: time.Now, Host: func(ctx context.Context) (watched, error) { return f.runningHost(ctx) }}
+	var look bool
+	cmd.Flags().BoolVar(&look, "watch", false, "show the servers of the running host, until Ctrl-C")
+	help := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if look {
+			return serversWatchRun(cmd.Context(), opts)
+		}
+		return help(cmd, args)
+	}
+	return cmd
 }
 
 type serversListOptions struct {

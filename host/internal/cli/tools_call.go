@@ -298,7 +298,7 @@ func (opts *toolsCallOptions) misspelled(problems []failure.Problem, doubts []st
 func progressText(p host.Progress) string {
 	text := fmt.Sprintf("%g", p.Done)
 	if p.Total > 0 {
-		text = fmt.Sprintf("%.0f%%", 100*min(p.Done/p.Total, 1))
+		text = terminal.Bar(p.Done / p.Total)
 	}
 	return strings.TrimSpace(text + " " + p.Message)
 }

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -48,6 +49,20 @@ func (p *Spinner) Status(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.status = Escape(Line(text))
+}
+
+// barWidth is how many steps a bar has.
+const barWidth = 20
+
+// Bar shows how much of something is done, of 1, for Status. A stranger's number may be
+// anything.
+func Bar(part float64) string {
+	if !(part > 0) { // NaN is none
+		part = 0
+	}
+	part = min(part, 1)
+	full := int(part * barWidth)
+	return fmt.Sprintf("[%s%s] %3d%%", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), int(100*part))
 }
 
 // Stop wipes the spinner and returns once nothing is written any more. It may be

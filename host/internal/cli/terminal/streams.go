@@ -26,6 +26,8 @@ type Streams struct {
 	Width int
 	// Color allows styles on Out.
 	Color bool
+
+	size func() (width, height int, err error) // of Out, now; nil when nobody looks at it
 }
 
 // System returns the process's own streams. Out swallows what is written after
@@ -42,7 +44,8 @@ func System(getenv func(string) string) *Streams {
 	}
 	if s.OutTerminal {
 		s.Width = 80
-		if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
+		s.size = func() (int, int, error) { return term.GetSize(int(os.Stdout.Fd())) }
+		if w, _, err := s.size(); err == nil && w > 0 {
 			s.Width = w
 		}
 		s.Color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -213,4 +214,48 @@ func TestSpinner(t *testing.T) {
 			t.Errorf("got %q", text)
 		}
 	})
+}
+
+func TestBar(t *testing.T) {
+	for part, want := range map[float64]string{
+		0:           "[....................]   0%",
+		0.5:         "[##########..........]  50%",
+		0.999:       "[###################.]  99%",
+		1:           "[####################] 100%",
+		-3:          "[....................]   0%",
+		7:           "[####################] 100%",
+		math.Inf(1): "[####################] 100%",
+		math.NaN():  "[....................]   0%",
+	} {
+		if got := Bar(part); got != want {
+			t.Errorf("%v: %q, want %q", part, got, want)
+		}
+	}
+}
+
+// What a screen shows takes the place of what it showed, and stays within a terminal.
+func TestScreen(t *testing.T) {
+	var out strings.Builder
+	rows := 0
+	s := &Streams{Out: &out, OutTerminal: true, size: func() (int, int, error) { return 33, rows, nil }}
+	v := s.Screen()
+	for _, step := range []struct {
+		rows        int
+		lines, want string
+	}{
+		{10, "a b", "\x1b[2Ka\n\x1b[2Kb\n\x1b[J"},
+		{10, "c", "\x1b[2A\x1b[2Kc\n\x1b[J"},
+		{4, "a b c d", "\x1b[1A\x1b[2Ka\n\x1b[2Kb\n\x1b[2K... and 2 more\n\x1b[J"},
+		{4, "a b c", "\x1b[3A\x1b[2Ka\n\x1b[2Kb\n\x1b[2Kc\n\x1b[J"},
+		{0, "a b c d", "\x1b[3A\x1b[2Ka\n\x1b[2Kb\n\x1b[2Kc\n\x1b[2Kd\n\x1b[J"},
+	} {
+		out.Reset()
+		rows = step.rows
+		if err := v.Show(strings.Fields(step.lines)); err != nil || out.String() != step.want {
+			t.Errorf("%q on %d rows: %q, want %q (%v)", step.lines, step.rows, out.String(), step.want, err)
+		}
+	}
+	if s.Width != 33 {
+		t.Errorf("the width is %d after it changed to 33", s.Width)
+	}
 }

@@ -58,6 +58,8 @@ const (
 	opCancel // of what has that id
 	opAnswer // to a question
 	opPing
+	opRestart
+	opWatch
 
 	opDone
 	opFailed
@@ -66,6 +68,7 @@ const (
 	opConsent
 	opAsk
 	opPong
+	opNews
 )
 
 // hello is what a client says first.

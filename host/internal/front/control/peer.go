@@ -153,6 +153,10 @@ func (p *peer) do(ctx context.Context, m message, session string) {
 		answering(p, m, func(r promptRequest) (any, error) { return h.Prompt(r.Exposure, r.names()), nil })
 	case opDefinitions:
 		answering(p, m, func(r promptRequest) (any, error) { return h.Definitions(r.names()), nil })
+	case opRestart:
+		answering(p, m, func(r restartRequest) (any, error) { return nil, h.Restart(ctx, r.Server) })
+	case opWatch:
+		p.watch(ctx, m.id)
 	case opStatus:
 		p.reply(m.id, p.server.status(), nil)
 	case opYield:
