@@ -10,6 +10,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/pins"
 	"github.com/collet-dev/collet/host/internal/plugins"
 	"github.com/collet-dev/collet/host/internal/server"
+	"github.com/collet-dev/collet/sdk/describe"
 )
 
 // hooks are the hooks of the configuration as it is now.
@@ -18,7 +19,17 @@ type hooks struct{ *hook.Chain }
 func (h *Host) newHooks(describer *plugins.Describer) hooks {
 	return hooks{hook.New(hook.Surroundings{
 		Find: h.plugins.Find, Admit: h.admitHook, Describe: describer.Describe, Resolver: h.values, Environ: h.opt.Environ, Log: h.opt.Log, Version: h.opt.Version,
+		Resolved: func(res *config.Resolved, desc *describe.Description) { server.KeepSecrets(h.secrets, res, desc) },
+		Stderr: func(set *config.Hook) (line func([]byte), end func()) {
+			return server.KeepLog(h.hookLog(set.Name), h.opt.Log, h.secrets)
+		},
+		Conceal: h.secrets.Text,
 	})}
+}
+
+// hookLog is where a hook's stderr goes. No server's log has such a name.
+func (h *Host) hookLog(name string) string {
+	return filepath.Join(h.opt.StateDir, "logs", "hooks", name+".log")
 }
 
 // admitHook is what to execute for a hook's plugin.
@@ -82,6 +93,7 @@ type HookStatus struct {
 	Points       []string // at which it is asked: servers, tools, before, after; nil when that is not known
 	Pid          int      // of its process; 0 when it does not run
 	Err          error    // why it does not work
+	LogFile      string   // where its stderr goes; there is none before it was started
 }
 
 // Hooks says how the enabled hooks are, in file order. One that does not run is
@@ -89,7 +101,7 @@ type HookStatus struct {
 func (h *Host) Hooks(ctx context.Context) []HookStatus {
 	var all []HookStatus
 	for _, s := range h.hooks.Check(ctx) {
-		all = append(all, HookStatus(s))
+		all = append(all, HookStatus{Name: s.Name, Plugin: s.Plugin, OnError: s.OnError, Points: s.Points, Pid: s.Pid, Err: s.Err, LogFile: h.hookLog(s.Name)})
 	}
 	return all
 }

@@ -48,8 +48,12 @@ func (h *Host) apply(c *config.Config) {
 	if c.Host.Telemetry != h.hub.Config().Host.Telemetry {
 		h.opt.Log.Warn("[host.telemetry] has changed: that counts when collet is started again")
 	}
+	before := h.hooks.Edition()
 	c = h.hooks.settle(context.Background(), c)
 	h.hub.Apply(c)
+	if h.hooks.Edition() != before {
+		h.hub.Edit()
+	}
 	h.events.emit(Event{ConfigChanged: &ConfigEvent{Problems: c.Problems}})
 }
 

@@ -30,6 +30,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/snapshot":              "it says where snapshots are kept",
 		"host/internal/telemetry":             "OpenTelemetry is told of calls",
 		"host/internal/trust":                 "it says where the trusted files are listed",
+		"sdk/describe":                        "the secrets in the settings of a hook are by its schema",
 		"sdk/failure":                         "a diagnosis weighs classes of failures",
 		"sdk/launch":                          "a diagnosis tries the directory of sockets",
 		"sdk/mcp":                             "a diagnosis looks a command up by the client's own rule",

@@ -26,6 +26,7 @@ func diagnosisJSON(d *host.Diagnosis) []byte {
 		o.String("onError", s.OnError)
 		o.Strings("points", s.Points)
 		o.Bool("ok", s.Err == nil)
+		o.String("logFile", s.LogFile)
 	}))
 	h.Raw("findings", findingsJSON(d.Host.Findings))
 	o.Raw("host", h.Bytes())

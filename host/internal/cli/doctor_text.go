@@ -71,6 +71,9 @@ func (r *report) host(h *host.HostDiagnosis, all bool) {
 		if s.Err == nil {
 			r.detail("hook", fmt.Sprintf("%s: %s, asked at %s", s.Name, s.Plugin, strings.Join(s.Points, ", ")))
 		}
+		if s.Err != nil || all {
+			r.detail("log", s.LogFile)
+		}
 	}
 	if !all {
 		return

@@ -50,7 +50,10 @@ func (c *Config) Edit(by *Hook, edits []ServerEdit) (*Config, error) {
 	l := newLoader()
 	edited := *c
 	edited.Servers, edited.Problems = slices.Clone(c.Servers), nil
-	l.cfg = &edited
+	l.cfg, l.seen = &edited, map[string]namesake{}
+	for _, s := range edited.Servers {
+		l.seen[name.Fold(s.Name)] = namesake{s.Name, Place{s.File, s.Line, s.Layer}}
+	}
 	for _, e := range edits {
 		if err := l.edit(by, e); err != nil {
 			return nil, err
@@ -68,16 +71,14 @@ func (l *loader) edit(by *Hook, e ServerEdit) error {
 			return fmt.Errorf("servers.%s: cannot be removed, there is no such server", e.Name)
 		}
 		l.drop(e.Name)
+		delete(l.seen, name.Fold(e.Name))
 		return nil
 	}
 	from := Server{File: by.File, Line: by.Line, Dir: by.Dir, Layer: Named}
 	if i >= 0 {
 		from = *l.cfg.Servers[i]
 		l.drop(e.Name)
-	}
-	l.seen = map[string]namesake{}
-	for _, s := range l.cfg.Servers {
-		l.seen[name.Fold(s.Name)] = namesake{s.Name, Place{s.File, s.Line, s.Layer}}
+		delete(l.seen, name.Fold(e.Name))
 	}
 	r := jsonReader{line: from.Line}
 	value, at, err := r.value(gjson.ParseBytes(e.Entry), 1)

@@ -29,7 +29,14 @@ type Surroundings struct {
 	Describe func(ctx context.Context, path string, env []string) (*describe.Description, error)
 	// Admit is what to execute for the file of a hook that Find has found: the file, or
 	// a copy of it. Nil: the file.
-	Admit    func(ctx context.Context, set *config.Hook, path string) (string, error)
+	Admit func(ctx context.Context, set *config.Hook, path string) (string, error)
+	// Resolved is told of the values of an entry before its process gets them. Nil:
+	// nobody is.
+	Resolved func(res *config.Resolved, desc *describe.Description)
+	// Stderr keeps what the process of a hook writes there, until end. Nil keeps nothing.
+	Stderr func(set *config.Hook) (line func([]byte), end func())
+	// Conceal keeps secrets out of what a hook says. Nil: it is as it came.
+	Conceal  func(string) string
 	Resolver config.Resolver
 	Environ  []string
 	Log      *slog.Logger
@@ -211,9 +218,9 @@ func (c *Chain) EditServers(ctx context.Context, read *config.Config) *config.Co
 		after := *read
 		problem := config.Problem{File: m.set.File, Line: m.set.Line, Key: "hooks." + m.set.Name}
 		if m.set.OnError == config.OnErrorOpen {
-			problem.Message = fmt.Sprintf("could not edit the servers: %s; they are as the files say (on_error = %q)", reason(err), config.OnErrorOpen)
+			problem.Message = fmt.Sprintf("could not edit the servers: %s; they are as the files say (on_error = %q)", m.reason(err), config.OnErrorOpen)
 		} else {
-			problem.Message = fmt.Sprintf("could not edit the servers: %s; none is used: mend the hook, set enabled = false, or on_error = %q to do without it", reason(err), config.OnErrorOpen)
+			problem.Message = fmt.Sprintf("could not edit the servers: %s; none is used: mend the hook, set enabled = false, or on_error = %q to do without it", m.reason(err), config.OnErrorOpen)
 			after.Servers = nil
 		}
 		after.Problems = append(slices.Clone(read.Problems), problem)
@@ -274,7 +281,7 @@ func (c *Chain) Check(ctx context.Context) []Status {
 		s := Status{Name: m.set.Name, Plugin: m.set.Plugin, OnError: m.set.OnError}
 		desc, use, err := m.process.ready(ctx)
 		if err != nil {
-			s.Err = errors.New(reason(err))
+			s.Err = errors.New(m.reason(err))
 		} else {
 			s.Points, s.Pid = desc.Features, use.proc.Pid()
 			use.done()

@@ -82,7 +82,9 @@ func (m *member) broken(ctx context.Context, out *Outcome, err error, delivery f
 		return f
 	}
 	if m.set.OnError == config.OnErrorOpen {
-		out.Notices = append(out.Notices, fmt.Sprintf("the hook %s was not asked: %s", m.set.Name, reason(err)))
+		notice := fmt.Sprintf("the hook %s was not asked: %s", m.set.Name, m.reason(err))
+		out.Notices = append(out.Notices, notice)
+		m.env.Log.Warn(notice)
 		return nil
 	}
 	what := "nothing was sent"
@@ -90,7 +92,7 @@ func (m *member) broken(ctx context.Context, out *Outcome, err error, delivery f
 		what = "the tool has run, its result is withheld"
 	}
 	f := failure.New(failure.ServerError, delivery, `the hook %s (%s:%d) does not work: %s; %s; mend it, or set on_error = "open" to do without it`,
-		m.set.Name, m.set.File, m.set.Line, reason(err), what)
+		m.set.Name, m.set.File, m.set.Line, m.reason(err), what)
 	f.Origin = failure.OriginHost
 	return f
 }
@@ -98,7 +100,7 @@ func (m *member) broken(ctx context.Context, out *Outcome, err error, delivery f
 // refusal is a hook's no, in its own words.
 func (m *member) refusal(f *failure.Failure, delivery failure.Delivery) *failure.Failure {
 	f.Delivery, f.Origin = delivery, failure.OriginHost
-	f.Message = fmt.Sprintf("the hook %s refuses: %s", m.set.Name, cmp.Or(f.Message, "it gave no reason"))
+	f.Message = fmt.Sprintf("the hook %s refuses: %s", m.set.Name, cmp.Or(m.conceal(f.Message), "it gave no reason"))
 	return f
 }
 
@@ -177,7 +179,14 @@ func (m *member) editTools(ctx context.Context, server string, tools []Definitio
 	return edited, nil
 }
 
-// reason is an error in one sentence.
-func reason(err error) string {
-	return strings.TrimSuffix(strings.TrimSpace(err.Error()), ".")
+// reason is an error in one sentence, without secrets.
+func (m *member) reason(err error) string {
+	return strings.TrimSuffix(strings.TrimSpace(m.conceal(err.Error())), ".")
+}
+
+func (m *member) conceal(text string) string {
+	if m.env.Conceal == nil {
+		return text
+	}
+	return m.env.Conceal(text)
 }

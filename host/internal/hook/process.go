@@ -47,6 +47,7 @@ type process struct {
 	when    time.Time // of failed
 	stopped bool
 	using   sync.WaitGroup
+	logs    sync.WaitGroup // of processes that have not ended
 }
 
 func newProcess(h *config.Hook, env *Surroundings) *process {
@@ -120,11 +121,22 @@ func (p *process) current() (*describe.Description, *use, error, bool) {
 // binary says of itself is kept.
 func (p *process) wants(ctx context.Context, point string) (bool, error) {
 	p.mu.Lock()
-	desc := p.desc
+	desc, failed := p.desc, p.failed
+	if time.Since(p.when) >= pause {
+		failed = nil
+	}
 	p.mu.Unlock()
+	if desc == nil && failed != nil {
+		return false, failed
+	}
 	if desc == nil {
 		var err error
 		if _, desc, err = p.describe(ctx); err != nil {
+			if ctx.Err() == nil { // a file that cannot say what it is takes its time to show that
+				p.mu.Lock()
+				p.failed, p.when = err, time.Now()
+				p.mu.Unlock()
+			}
 			return false, err
 		}
 	}
@@ -180,14 +192,21 @@ func (p *process) start(ctx context.Context) (*describe.Description, *launch.Pro
 		env = append(env, k+"="+v)
 	}
 	slices.Sort(env)
-	log := p.env.Log.With("hook", p.set.Name)
+	if p.env.Resolved != nil {
+		p.env.Resolved(res, desc)
+	}
+	line, end := func([]byte) {}, func() {}
+	if p.env.Stderr != nil {
+		line, end = p.env.Stderr(p.set)
+	}
 	proc, err := launch.Start(ctx, launch.Spec{
-		Path: path, Kind: launch.Hook, Name: p.set.Name, Env: env, Dir: p.set.Dir, StartTimeout: startTimeout,
-		OnStderr: func(line []byte) { log.Debug("hook: " + string(line)) },
+		Path: path, Kind: launch.Hook, Name: p.set.Name, Env: env, Dir: p.set.Dir, StartTimeout: startTimeout, OnStderr: line,
 	})
 	if err != nil {
+		end()
 		return nil, nil, err
 	}
+	p.logs.Go(func() { <-proc.Done(); end() })
 	if _, err := proc.Hook().Configure(ctx, &hookpb.ConfigureRequest{Name: p.set.Name, Config: conf, HostVersion: p.env.Version}); err != nil {
 		u := &use{proc: proc}
 		err = u.explain(err)
@@ -236,6 +255,7 @@ func (p *process) stop(drain time.Duration) {
 	if proc != nil {
 		stop(proc)
 	}
+	p.logs.Wait()
 }
 
 func stop(proc *launch.Process) {

@@ -54,6 +54,27 @@ func (h *Hub) Apply(c *config.Config) {
 	}
 }
 
+// editWait bounds asking a server for its tools again.
+const editWait = 30 * time.Second
+
+// Edit has the lists of all servers edited again, in the background.
+func (h *Hub) Edit() {
+	h.applying.Lock()
+	defer h.applying.Unlock()
+	if h.closed {
+		return
+	}
+	for _, s := range h.now.Load().servers {
+		h.leaving.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), editWait)
+			defer cancel()
+			if err := s.Edit(ctx); err != nil {
+				h.env.Log.Warn("the tools are as other hooks have edited them until they are listed again", "server", s.Name(), "error", err)
+			}
+		})
+	}
+}
+
 // remove stops a server for good.
 func (h *Hub) remove(s *server.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), removeWait)

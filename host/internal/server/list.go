@@ -85,6 +85,23 @@ func (s *Server) Refresh(ctx context.Context) error {
 	return nil
 }
 
+// Edit has the list of tools edited again, because Edition is another: a server that
+// runs is asked for its tools anew, of any other they are not known until it starts.
+func (s *Server) Edit(ctx context.Context) error {
+	s.mu.Lock()
+	if s.run == nil && s.start == nil {
+		s.listed, s.recalled, s.introduced = false, false, nil
+		s.mu.Unlock()
+		return nil
+	}
+	s.mu.Unlock()
+	// The list of a start that is under way may have met the editors of before.
+	if err := s.Ready(ctx, 0); err != nil {
+		return err
+	}
+	return s.Refresh(ctx)
+}
+
 // List sees to it that the tools are known. A server whose tools are known and
 // that was stopped for lack of use is not started for that. The error is a
 // *Failure.

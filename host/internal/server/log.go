@@ -28,6 +28,13 @@ func openLog(path string, host *slog.Logger, secrets *redact.Set) *log {
 	return &log{file, secrets}
 }
 
+// KeepLog keeps what a process writes to stderr in a file, as the servers' logs are
+// kept. The function that it returns first takes a line, the second ends it.
+func KeepLog(path string, host *slog.Logger, secrets *redact.Set) (line func([]byte), end func()) {
+	l := openLog(path, host, secrets)
+	return l.line, l.close
+}
+
 // line keeps one line of stderr, in its readable form, with its time and without
 // secrets.
 func (l *log) line(line []byte) {

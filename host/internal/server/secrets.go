@@ -96,6 +96,14 @@ func (s *Server) keepSecrets(set *config.Server, res *config.Resolved, desc *des
 	v.url(res.URL)
 }
 
+// KeepSecrets remembers those of a hook: of its variables, and of its config, by the
+// schema in desc.
+func KeepSecrets(in *redact.Set, res *config.Resolved, desc *describe.Description) {
+	v := values{secrets: in}
+	v.env(res)
+	v.config("config", gjson.ParseBytes(res.Config), gjson.ParseBytes(desc.ConfigSchema), false)
+}
+
 func (v values) env(res *config.Resolved) {
 	for _, f := range res.Fetched {
 		v.secret(f.Key, f.Value)

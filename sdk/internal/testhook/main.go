@@ -107,6 +107,15 @@ func do(ctx context.Context, deed string) (*hook.Verdict, error) {
 	case "hang":
 		<-ctx.Done()
 		return nil, ctx.Err()
+	case "flood":
+		for range 20_000 {
+			fmt.Fprintln(os.Stderr, strings.Repeat("flood ", 100))
+		}
+	case "huge":
+		return hook.Arguments(json.RawMessage(`{"name":"` + strings.Repeat("x", 65<<20) + `"}`)), nil
+	case "tell":
+		fmt.Fprintln(os.Stderr, "the token is "+os.Getenv("HOOK_TOKEN"))
+		return nil, errors.New("nobody takes " + os.Getenv("HOOK_TOKEN"))
 	case "garbage":
 		return hook.Arguments(json.RawMessage(`{"a":`)), nil
 	}
