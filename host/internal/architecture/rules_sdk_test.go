@@ -23,6 +23,7 @@ var sdkRules = map[string]map[string]string{
 		"sdk/adapterpb/v1":     "it speaks the contract",
 		"sdk/describe":         "describe and the RPC have to agree",
 		"sdk/failure":          "faults have classes",
+		"sdk/hookpb/v1":        "the second kind of plugin is held to its contract, too",
 		"sdk/internal/excerpt": "it quotes what a plugin says",
 		"sdk/internal/wire":    "it starts plugins below sdk/launch, too",
 		"sdk/launch":           "it starts plugins as a host does",

@@ -124,6 +124,11 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	if opt.opened != nil {
 		opt.opened(s)
 	}
+	if s.asHook(ctx) {
+		if selected = ofHook(selected); len(selected) == 0 {
+			return nil, fmt.Errorf("%s is a hook, and none of these checks is one of hooks", opt.Path)
+		}
+	}
 	report := &Report{Path: opt.Path}
 	for _, c := range selected {
 		began := time.Now()

@@ -34,7 +34,7 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	for name, pkg := range map[string]string{"test": "../../internal/testadapter", "hello": "../../examples/hello"} {
+	for name, pkg := range map[string]string{"test": "../../internal/testadapter", "hook": "../../internal/testhook", "hello": "../../examples/hello"} {
 		path := filepath.Join(dir, "collet-plugin-"+name)
 		if runtime.GOOS == "windows" {
 			path += ".exe"

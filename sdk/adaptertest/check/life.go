@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	adapterpb "github.com/collet-dev/collet/sdk/adapterpb/v1"
+	hookpb "github.com/collet-dev/collet/sdk/hookpb/v1"
 	"github.com/collet-dev/collet/sdk/internal/excerpt"
 )
 
@@ -32,6 +33,13 @@ func (s *subject) bring(ctx context.Context) (*served, error) {
 	}
 	step, cancel := s.within(ctx, stepLimit)
 	defer cancel()
+	if s.hook {
+		if _, err := hookpb.NewHookClient(p.conn).Configure(step, &hookpb.ConfigureRequest{Name: "verify", Config: s.config(s.opt.Config)}); err != nil {
+			p.close()
+			return nil, broken("Configure: %w%s", err, p.quote())
+		}
+		return p, nil
+	}
 	if _, err := p.client.Describe(step, &adapterpb.DescribeRequest{}); err != nil {
 		p.close()
 		return nil, broken("Describe: %w%s", err, p.quote())
@@ -67,7 +75,7 @@ func cleanStdout(ctx context.Context, s *subject) error {
 
 // callRaw calls a tool that may be called, if there is one.
 func (s *subject) callRaw(ctx context.Context, p *served) {
-	if s.startErr != nil || s.configErr != nil {
+	if s.hook || s.startErr != nil || s.configErr != nil {
 		return
 	}
 	q := &session{AdapterClient: p.client, s: s}

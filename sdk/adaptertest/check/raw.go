@@ -178,7 +178,11 @@ func (s *subject) serve(ctx context.Context) (*served, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.run(nil, s.env(wire.CookieKey+"="+wire.CookieValue, wire.LeaseEnv+"="+wire.LeaseStdin,
+	cookie := wire.CookieValue
+	if s.hook {
+		cookie = wire.HookCookieValue
+	}
+	r, err := s.run(nil, s.env(wire.CookieKey+"="+cookie, wire.LeaseEnv+"="+wire.LeaseStdin,
 		"PLUGIN_PROTOCOL_VERSIONS="+fmt.Sprint(wire.ProtocolVersion), "PLUGIN_UNIX_SOCKET_DIR="+sockets,
 		"PLUGIN_MIN_PORT=10000", "PLUGIN_MAX_PORT=25000"), nil)
 	if err != nil {

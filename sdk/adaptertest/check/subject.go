@@ -35,6 +35,7 @@ type subject struct {
 	mark string // the variable, NAME=VALUE, that all its processes have
 	up   *upstream
 
+	hook bool                        // it is the second kind of plugin
 	desc *adapterpb.DescribeResponse // nil until it answered Describe
 	// asked: desc, startErr and configErr are final.
 	asked               bool

@@ -49,6 +49,7 @@ func init() { // else the table and its functions would initialize each other
 		{21, "stopped", "after having been stopped for a while it answers", "do not take a pause for a failure of the host", true, minute, stopped},
 		{22, "large-result", "a result of 32 MiB arrives whole", "raise the gRPC server's limit of sent messages to 65 MiB", true, minute, largeResult},
 	}
+	hookChecks = likeAdapters()
 }
 
 // minute bounds a check as a whole. It is never reached by a plugin that keeps to
