@@ -31,12 +31,13 @@ PLUGINS  := $(patsubst plugins/%,%,$(filter plugins/%,$(MODULES)))
 .PHONY: pages install uninstall release-check
 .PHONY: fmt-check vet-all proto-check proto-freeze standalone unit servers
 
-## build: the host and the plugins it ships with
+## build: the host, the plugins it ships with, and what verifies attestations of others
 # No cgo: one static file per program, the same on every machine.
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/collet ./host/cmd/collet
 	for p in $(PLUGINS); do CGO_ENABLED=0 go build -trimpath -o bin/collet-plugin-$$p ./plugins/$$p; done
 	CGO_ENABLED=0 go build -trimpath -o bin/collet-plugin-hello ./sdk/examples/hello
+	CGO_ENABLED=0 go build -trimpath -o bin/collet-attest ./attest
 
 # The same pages from the same commit, whenever they are made.
 PAGES := bin/share

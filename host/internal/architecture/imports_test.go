@@ -118,7 +118,7 @@ func listed(t *testing.T) []pkg {
 // ours says whether an import path, relative to the repository, is of it.
 func ours(path string) bool {
 	top, _, _ := strings.Cut(path, "/")
-	return top == "host" || top == "sdk" || top == "plugins" || top == "bench"
+	return top == "host" || top == "sdk" || top == "plugins" || top == "bench" || top == "attest"
 }
 
 // within says whether path is parent or lies below it.

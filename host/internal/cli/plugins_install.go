@@ -13,6 +13,7 @@ import (
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/plugins/attestation"
 	"github.com/collet-dev/collet/host/internal/plugins/install"
 )
 
@@ -22,8 +23,14 @@ type pluginsInstallOptions struct {
 	Fetcher install.Fetcher
 	Host    func(context.Context) (openHost, error) // of the configuration, if there is one
 
+	// Attest says who attested a plugin; collet-attest does.
+	Attest func(context.Context, attestation.Claim) (*attestation.Signer, error)
+
 	Source, Name string
 	Unchecked    bool
+
+	RequireAttestation      bool
+	Repository, TrustedRoot string
 }
 
 func newCmdPluginsInstall(f *Factory, runF func(context.Context, *pluginsInstallOptions) error) *cobra.Command {
@@ -34,6 +41,9 @@ func newCmdPluginsInstall(f *Factory, runF func(context.Context, *pluginsInstall
 		Long: `Fetch a plugin, check it against the checksums.txt beside it, and install it. A
 directory has what a release has: collet-plugin-NAME_OS_ARCH, packed or not, and
 checksums.txt. Until everything is in place the version of before is in use.
+
+When there is a Sigstore attestation of it, in the release, beside the file, or kept by
+GitHub, it has to show that a workflow of the repository built it.
 
 Nothing of it is executed. The pin in the configuration's mcp.lock is the new
 file's; other mcp.lock files go on with the version that they name.`,
@@ -48,19 +58,25 @@ file's; other mcp.lock files go on with the version that they name.`,
 		},
 	}
 	cmd.Flags().StringVar(&opts.Name, "name", "", "the plugin's name, where its files do not say it, or there are several")
-	cmd.Flags().BoolVar(&opts.Unchecked, "unchecked", false, "install what comes over the network without checksums")
+	cmd.Flags().BoolVar(&opts.Unchecked, "unchecked", false, uncheckedUsage)
+	cmd.Flags().StringVar(&opts.Repository, "repository", "", "`github.com/OWNER/NAME` that is to have built it, where the source does not say it")
+	opts.attestationFlags(cmd)
 	return cmd
 }
 
+const uncheckedUsage = "install what comes over the network without checksums or, unlike the version before, without attestation"
+
 // installing are the options that all commands about installed plugins share.
 func (f *Factory) installing() *pluginsInstallOptions {
-	return &pluginsInstallOptions{
+	opts := &pluginsInstallOptions{
 		Streams: f.Streams, Store: install.Store{Dir: host.InstalledPlugins()}, Host: f.openSilently,
 		Fetcher: install.Fetcher{
 			GitHub: strings.TrimSuffix(f.Getenv("COLLET_GITHUB_API"), "/"),
 			Token:  cmp.Or(f.Getenv("GITHUB_TOKEN"), f.Getenv("GH_TOKEN")),
 		},
 	}
+	opts.Attest = opts.verifier
+	return opts
 }
 
 func pluginsInstallRun(ctx context.Context, opts *pluginsInstallOptions) error {
@@ -73,18 +89,24 @@ func pluginsInstallRun(ctx context.Context, opts *pluginsInstallOptions) error {
 	return opts.install(ctx, asset, false)
 }
 
-// install fetches an asset and puts it in place.
+// install fetches an asset, sees who attested it, and puts it in place.
 func (opts *pluginsInstallOptions) install(ctx context.Context, asset *install.Asset, pinned bool) error {
-	if asset.SHA256 == "" && !filepath.IsAbs(asset.Source) && !opts.Unchecked {
-		return exitf(exitAuth, "install %s from %s: there is no checksums.txt beside it, so nothing says that it is what its author made; --unchecked installs it nevertheless", asset.Name, visible(asset.Source))
-	}
 	spinner := opts.Streams.Spin("fetching " + asset.Name)
 	staged, err := asset.Stage(ctx, opts.Store)
-	spinner.Stop()
 	if err != nil {
+		spinner.Stop()
 		return exitf(exitUnreachable, "%s", visible(err.Error()))
 	}
 	staged.Pinned = pinned
+	staged.Attested, err = opts.attested(ctx, asset, staged)
+	spinner.Stop()
+	if err == nil && staged.Attested == nil && asset.SHA256 == "" && !filepath.IsAbs(asset.Source) && !opts.Unchecked {
+		err = exitf(exitAuth, "install %s from %s: there is neither a checksums.txt beside it nor an attestation, so nothing says that it is what its author made; --unchecked installs it nevertheless", asset.Name, visible(asset.Source))
+	}
+	if err != nil {
+		staged.Discard()
+		return err
+	}
 	if err := opts.Store.Use(ctx, staged); err != nil {
 		return exitf(exitConfiguration, "%s", visible(err.Error()))
 	}
@@ -92,7 +114,7 @@ func (opts *pluginsInstallOptions) install(ctx context.Context, asset *install.A
 	if staged.Checked != "" {
 		checked = "as its " + staged.Checked + " says"
 	}
-	_, err = fmt.Fprintf(opts.Streams.Out, "%s %s\nfrom     %s\nsha256   %s, %s\n", asset.Name, cmp.Or(visible(staged.Version), "(no version)"), visible(staged.Source), staged.SHA256, checked)
+	_, err = fmt.Fprintf(opts.Streams.Out, "%s %s\nfrom     %s\nsha256   %s, %s\nattested %s\n", asset.Name, cmp.Or(visible(staged.Version), "(no version)"), visible(staged.Source), staged.SHA256, checked, attestedBy(staged.Attested))
 	return errors.Join(err, opts.pin(ctx, &staged.Receipt))
 }
 
@@ -144,7 +166,8 @@ func newCmdPluginsUpgrade(f *Factory, runF func(context.Context, *pluginsInstall
 			return pluginsUpgradeRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.Unchecked, "unchecked", false, "install what comes over the network without checksums")
+	cmd.Flags().BoolVar(&opts.Unchecked, "unchecked", false, uncheckedUsage)
+	opts.attestationFlags(cmd)
 	return cmd
 }
 

@@ -52,7 +52,8 @@ func (a *Asset) stage(ctx context.Context, s Store) (*Staged, error) {
 	defer archive.Close()
 	h := sha256.New()
 	n, err := io.Copy(io.MultiWriter(archive, h), io.LimitReader(contextReader{ctx, from}, maxPlugin+1))
-	switch sum := hex.EncodeToString(h.Sum(nil)); {
+	sum := hex.EncodeToString(h.Sum(nil))
+	switch {
 	case err != nil:
 		return nil, err
 	case n > maxPlugin:
@@ -60,10 +61,16 @@ func (a *Asset) stage(ctx context.Context, s Store) (*Staged, error) {
 	case a.SHA256 != "" && sum != a.SHA256:
 		return nil, fmt.Errorf("the sha256 of %s is %s, and its checksum says %s: it was damaged on the way, or somebody changed it", a.file, sum, a.SHA256)
 	}
+	var p *Staged
 	if strings.HasSuffix(a.file, ".zip") {
-		return a.stageZip(ctx, s, archive, n)
+		p, err = a.stageZip(ctx, s, archive, n)
+	} else {
+		p, err = a.stageTar(ctx, s, archive)
 	}
-	return a.stageTar(ctx, s, archive)
+	if err == nil {
+		p.digests = []string{sum, p.SHA256}
+	}
+	return p, err
 }
 
 // isPlugin reports whether a file of an archive is the plugin: a regular file with

@@ -1,6 +1,6 @@
 // Package install keeps plugins that a person had installed: it fetches them from a
 // file, a directory, an address or a GitHub release, checks them against the
-// checksums beside them, and puts them where plugins are looked for, so that at every
+// checksums beside them, finds what attests them, and puts them where plugins are looked for, so that at every
 // moment there is the version of before or the new one, whole.
 //
 // It executes nothing, pins nothing, and knows no configuration.
@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
+	"github.com/collet-dev/collet/host/internal/plugins/attestation"
 )
 
 // Receipt says where an installed plugin came from.
@@ -41,6 +42,9 @@ type Receipt struct {
 	Checked string    `json:"checked"`           // what it was checked against; "" is nothing
 	When    time.Time `json:"installed"`
 	Pinned  bool      `json:"pinned,omitempty"` // upgrade leaves it alone
+	// Attested is who signed that it was built where it is said to come from; nil is
+	// nobody.
+	Attested *attestation.Signer `json:"attested,omitempty"`
 }
 
 // Store is a directory of installed plugins. Processes may use it at once.
@@ -67,7 +71,9 @@ var ErrNotInstalled = errors.New("it is not installed")
 // Staged is a plugin that was fetched and checked, and is not in use yet.
 type Staged struct {
 	Receipt
-	path string // in the store
+	path    string   // in the store
+	fresh   bool     // it was not there before
+	digests []string // the SHA-256 of what was fetched, and of the plugin's file if it was packed
 }
 
 func (s Store) at(step string) {
@@ -112,13 +118,28 @@ func (s Store) Stage(ctx context.Context, name string, r io.Reader, want string)
 	}
 	path := filepath.Join(dir, fileName(name))
 	s.at("checked")
+	fresh := false
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() != n {
 		if err := os.Rename(part.Name(), path); err != nil {
 			return nil, err
 		}
+		fresh = true
 	}
 	s.at("stored")
-	return &Staged{Receipt{Name: name, SHA256: sum}, path}, nil
+	return &Staged{Receipt: Receipt{Name: name, SHA256: sum}, path: path, fresh: fresh, digests: []string{sum}}, nil
+}
+
+// Digests are the SHA-256 of what was fetched, and of the plugin's file if that was
+// packed: what attests it names one of them.
+func (p *Staged) Digests() []string { return p.digests }
+
+// Discard takes a staged plugin out of the store that is not to be used, unless it
+// was there before.
+func (p *Staged) Discard() {
+	if p.fresh {
+		_ = os.Remove(p.path)
+		_ = os.Remove(filepath.Dir(p.path))
+	}
 }
 
 // Use puts a staged plugin in the place of the version in use. When it fails, or the

@@ -306,6 +306,10 @@ func fakeGitHub(t *testing.T, releases map[string]string, latest string) (Fetche
 			http.Redirect(w, r, downloads.URL+"/"+rest, http.StatusFound)
 			return
 		}
+		if digest, ok := strings.CutPrefix(r.URL.Path, "/repos/acme/collet-plugin-x/attestations/sha256:"); ok {
+			answerAttestations(w, r, releases, digest, downloads.URL)
+			return
+		}
 		tag, ok := strings.CutPrefix(r.URL.Path, "/repos/acme/collet-plugin-x/releases/tags/")
 		if r.URL.Path == "/repos/acme/collet-plugin-x/releases/latest" {
 			tag, ok = latest, true

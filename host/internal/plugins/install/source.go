@@ -50,8 +50,14 @@ type Asset struct {
 	Source  string // what upgrade asks again
 	Version string // the release's tag; "" where there is none
 	SHA256  string // of the asset, as its checksums say; "" when there are none
-	file    string // the asset's file name
-	open    func(context.Context) (io.ReadCloser, error)
+	// Repository is OWNER/NAME on github.com that is to have built it; "" is not known.
+	Repository string
+
+	file     string // the asset's file name
+	open     func(context.Context) (io.ReadCloser, error)
+	onGitHub bool     // Repository may have attestations of it
+	files    []string // that may lie beside it
+	beside   func(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
 var gitHubSource = regexp.MustCompile(`^github\.com/([A-Za-z0-9-]{1,39})/([A-Za-z0-9._-]{1,100})(?:@([A-Za-z0-9._+/-]{1,100}))?$`)
@@ -82,6 +88,7 @@ func (f Fetcher) Find(ctx context.Context, source, name string) (*Asset, error) 
 		return nil, err
 	}
 	a.Source, a.open = abs, fileOpener(abs)
+	a.files, a.beside = besideNames(filepath.Dir(abs), a.file), besideFile(filepath.Dir(abs))
 	return a, a.checkedBy(readLocal(filepath.Join(filepath.Dir(abs), checksumsFile)))
 }
 
@@ -114,6 +121,7 @@ func findDir(dir, name string) (*Asset, error) {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	a.Source, a.open = dir, fileOpener(filepath.Join(dir, a.file))
+	a.files, a.beside = files, besideFile(dir)
 	return a, a.checkedBy(readLocal(filepath.Join(dir, checksumsFile)))
 }
 
@@ -195,9 +203,16 @@ func (f Fetcher) findURL(ctx context.Context, address, name string) (*Asset, err
 		return nil, err
 	}
 	a.Source, a.open = address, func(ctx context.Context) (io.ReadCloser, error) { return f.get(ctx, address, "") }
-	beside := *u
-	beside.Path, beside.RawQuery = path.Join(path.Dir(u.Path), checksumsFile), ""
-	checksums, err := f.read(ctx, beside.String(), "", maxChecksums)
+	at := func(name string) string {
+		beside := *u
+		beside.Path, beside.RawQuery = path.Join(path.Dir(u.Path), name), ""
+		return beside.String()
+	}
+	for _, end := range bundleEnds {
+		a.files = append(a.files, a.file+end)
+	}
+	a.beside = func(ctx context.Context, name string) (io.ReadCloser, error) { return f.get(ctx, at(name), "") }
+	checksums, err := f.read(ctx, at(checksumsFile), "", maxChecksums)
 	if errors.Is(err, errNotThere) {
 		return a, nil
 	}
@@ -241,7 +256,9 @@ func (f Fetcher) findGitHub(ctx context.Context, owner, repository, version, nam
 		return nil, fmt.Errorf("release %s of github.com/%s/%s: %w", release.Tag, owner, repository, err)
 	}
 	a.Source, a.Version = "github.com/"+owner+"/"+repository, release.Tag
-	a.open = func(ctx context.Context) (io.ReadCloser, error) { return f.get(ctx, addresses[a.file], "") }
+	a.Repository, a.onGitHub, a.files = owner+"/"+repository, true, files
+	a.beside = func(ctx context.Context, name string) (io.ReadCloser, error) { return f.get(ctx, addresses[name], "") }
+	a.open = func(ctx context.Context) (io.ReadCloser, error) { return a.beside(ctx, a.file) }
 	if addresses[checksumsFile] == "" {
 		return a, nil
 	}
@@ -259,12 +276,7 @@ func (f Fetcher) read(ctx context.Context, address, token string, limit int64) (
 	if err != nil {
 		return nil, err
 	}
-	defer body.Close()
-	data, err := io.ReadAll(io.LimitReader(body, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: the answer is larger than %d bytes", address, limit)
-	}
-	return data, err
+	return readBounded(body, address, limit)
 }
 
 func (f Fetcher) get(ctx context.Context, address, token string) (io.ReadCloser, error) {
