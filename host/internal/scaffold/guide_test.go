@@ -70,7 +70,7 @@ func TestTutorial(t *testing.T) {
 		case b.lang != "":
 			t.Fatalf("tutorial.md:%d: nobody is told which file this is", b.line)
 		default:
-			ran += n.follow(t, b)
+			ran += n.follow(t, "tutorial.md", b)
 		}
 	}
 	if ran < 10 {
@@ -78,17 +78,38 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
+// So do the commands of the other pages.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	for page, project := range map[string]string{"wrapping-mcp.md": "", "publishing.md": "dice"} {
+		n := newNewcomer(t)
+		if project != "" {
+			n.do(t, "collet plugins new "+project)
+			n.dir = filepath.Join(n.dir, "collet-plugin-"+project)
+		}
+		ran := 0
+		for _, b := range blocks(t, filepath.Join(adapterDocs, page)) {
+			if b.lang == "" && strings.HasPrefix(b.text, "$ ") {
+				ran += n.follow(t, page, b)
+			}
+		}
+		if ran < 2 {
+			t.Errorf("%s has %d commands: the test has lost them", page, ran)
+		}
+	}
+}
+
 // follow runs the commands of a block, lines that begin with "$ ", and holds what
 // they say against the lines below: each of those is in it, in that order, and "..."
 // stands for anything.
-func (n *newcomer) follow(t *testing.T, b block) int {
+func (n *newcomer) follow(t *testing.T, page string, b block) int {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(b.text, "\n"), "\n")
 	ran := 0
 	for i := 0; i < len(lines); {
 		command, ok := strings.CutPrefix(lines[i], "$ ")
 		if !ok {
-			t.Fatalf("tutorial.md:%d: %q is no command", b.line, lines[i])
+			t.Fatalf("%s:%d: %q is no command", page, b.line, lines[i])
 		}
 		var want []string
 		for i++; i < len(lines) && !strings.HasPrefix(lines[i], "$ "); i++ {
@@ -105,7 +126,7 @@ func (n *newcomer) follow(t *testing.T, b block) int {
 		}
 		out := n.do(t, command)
 		if !regexp.MustCompile(`(?s)` + strings.Join(want, `.*\n`)).MatchString(out) {
-			t.Fatalf("tutorial.md:%d: $ %s\nsays\n%s\nand not\n%s", b.line, command, out, strings.Join(want, "\n"))
+			t.Fatalf("%s:%d: $ %s\nsays\n%s\nand not\n%s", page, b.line, command, out, strings.Join(want, "\n"))
 		}
 	}
 	return ran
