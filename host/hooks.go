@@ -19,6 +19,9 @@ type hooks struct{ *hook.Chain }
 func (h *Host) newHooks(describer *plugins.Describer) hooks {
 	return hooks{hook.New(hook.Surroundings{
 		Find: h.plugins.Find, Admit: h.admitHook, Describe: describer.Describe, Resolver: h.values, Environ: h.opt.Environ, Log: h.opt.Log, Version: h.opt.Version,
+		Foreseen: func(set *config.Hook) {
+			server.ForeseeSecrets(h.secrets, set.References(h.values), h.values, h.opt.Environ)
+		},
 		Resolved: func(res *config.Resolved, desc *describe.Description) { server.KeepSecrets(h.secrets, res, desc) },
 		Stderr: func(set *config.Hook) (line func([]byte), end func()) {
 			return server.KeepLog(h.hookLog(set.Name), h.opt.Log, h.secrets)
@@ -33,12 +36,12 @@ func (h *Host) hookLog(name string) string {
 }
 
 // admitHook is what to execute for a hook's plugin.
-func (h *Host) admitHook(ctx context.Context, set *config.Hook, path string) (string, error) {
+func (h *Host) admitHook(ctx context.Context, set *config.Hook, path string) (run string, swapped func() error, err error) {
 	x, err := h.pins.Admit(ctx, hookUse(set, path))
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return x.Run, nil
+	return x.Run, x.Swapped, nil
 }
 
 // hookFile is the file of a hook's plugin.

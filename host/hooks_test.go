@@ -342,3 +342,38 @@ func TestHookIsPinned(t *testing.T) {
 		t.Errorf("a hook that was swapped: %v", err)
 	}
 }
+
+// A script runs where it is, so that one that changes meanwhile is stopped.
+func TestHookSwappedWhileItStarts(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell")
+	}
+	plugin := filepath.Join(t.TempDir(), "hook")
+	script := "#!/bin/sh\n[ \"$1\" = describe ] || echo '# more' >>\"$0\"\nexec '" + filepath.Join(built, "collet-plugin-testhook") + "' \"$@\"\n"
+	if err := os.WriteFile(plugin, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h := openFaulty(t, "[hooks.watch]\nplugin = \""+plugin+"\"\n")
+	p := h.Problems()
+	if len(p) != 1 || !strings.Contains(p[0].Message, plugin) || !strings.Contains(p[0].Message, "changed while it was being started") {
+		t.Errorf("%v", p)
+	}
+}
+
+// What a hook is configured with is in no error, whatever it says.
+func TestHooksSecrets(t *testing.T) {
+	t.Setenv("HOOKS_VALUE", "canary-variable-55a1")
+	for deed, value := range map[string]string{
+		`before = "error"`: "!echo canary-command-55a2", `after = "error"`: "${HOOKS_VALUE}", `before = "refuse"`: "${HOOKS_VALUE}", `after = "refuse"`: "!echo canary-command-55a2",
+	} {
+		h := open(t, helloToml+"\n[hooks.h]\nplugin = \"testhook\"\nconfig = { "+deed+`, mark = "`+value+"\" }\n")
+		f := mustFail(t, h, host.Request{Tool: "hello/greet", Arguments: json.RawMessage(`{"name":"x"}`)})
+		if strings.Contains(f.Message, "canary") || !strings.Contains(f.Message, "[") {
+			t.Errorf("%s: %s", deed, f.Message)
+		}
+	}
+	h := openFaulty(t, helloToml+"\n[hooks.h]\nplugin = \"testhook\"\nconfig = { mark = \"!echo $HOOKS_VALUE >&2; exit 1; ${HOOKS_VALUE}\" }\nenv = { A = \"${HOOKS_VALUE}\" }\n")
+	if p := h.Problems(); len(p) != 1 || strings.Contains(p[0].Message, "canary") {
+		t.Errorf("a command that fails: %v", p)
+	}
+}

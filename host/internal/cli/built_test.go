@@ -13,12 +13,13 @@ import (
 // sources. Each is built in its own module's directory, so that a workspace is not
 // needed.
 var programs = map[string]string{
-	"collet":               "host/cmd/collet",
-	"collet-plugin-mcp":    "plugins/mcp",
-	"collet-plugin-hello":  "sdk/examples/hello",
-	"collet-plugin-fault":  "sdk/internal/testadapter",
-	"collet-plugin-replay": "plugins/replay",
-	"faultserver":          "sdk/internal/faultserver",
+	"collet":                 "host/cmd/collet",
+	"collet-plugin-mcp":      "plugins/mcp",
+	"collet-plugin-hello":    "sdk/examples/hello",
+	"collet-plugin-fault":    "sdk/internal/testadapter",
+	"collet-plugin-replay":   "plugins/replay",
+	"collet-plugin-testhook": "sdk/internal/testhook",
+	"faultserver":            "sdk/internal/faultserver",
 
 	"collet-plugin-websearch": "plugins/websearch",
 	"collet-plugin-workiq":    "plugins/workiq",

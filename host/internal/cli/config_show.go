@@ -58,7 +58,7 @@ func configShowRun(ctx context.Context, opts *configShowOptions) error {
 }
 
 func settingsJSON(c *config.Config) []byte {
-	var settings, problems [][]byte
+	var settings [][]byte
 	for _, s := range c.Settings() {
 		s = s.Conceal()
 		var o rawjson.Object
@@ -70,19 +70,18 @@ func settingsJSON(c *config.Config) []byte {
 		o.OptionalString("layer", string(s.Place.Layer))
 		settings = append(settings, o.Bytes())
 	}
-	for _, p := range c.Problems {
-		var o rawjson.Object
-		o.String("file", p.File)
-		o.OptionalInt("line", int64(p.Line))
-		o.OptionalString("server", p.Server)
-		o.OptionalString("key", p.Key)
-		o.String("message", p.Message)
-		problems = append(problems, o.Bytes())
-	}
 	var o rawjson.Object
 	o.Raw("settings", rawjson.Array(settings))
-	o.Raw("problems", rawjson.Array(problems))
+	o.Raw("problems", array(c.Problems, writeProblem))
 	return o.Bytes()
+}
+
+func writeProblem(o *rawjson.Object, p *config.Problem) {
+	o.String("file", p.File)
+	o.OptionalInt("line", int64(p.Line))
+	o.OptionalString("server", p.Server)
+	o.OptionalString("key", p.Key)
+	o.String("message", p.Message)
 }
 
 // placeColumn is where the places begin, unless the value is longer.

@@ -45,7 +45,7 @@ whatever differs makes the exit code 5.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.Check, "check", false, "write nothing; exit with 5 when anything differs")
-	flags.BoolVar(&opts.JSON, "json", false, `print {"ok","differences":[{"what","name","change","lock","was","now"}],"servers":[{"name","error"}]}`)
+	flags.BoolVar(&opts.JSON, "json", false, `print {"ok","differences":[{"what","name","change","lock","was","now"}],"servers":[{"name","error"}],"problems":[{"file","line","server","key","message"}]}`)
 	flags.DurationVar(&opts.Wait, "wait", listWait, "wait at most this long for servers that are starting")
 	return cmd
 }
@@ -72,10 +72,24 @@ func pluginsLockRun(ctx context.Context, opts *pluginsLockOptions) error {
 		return err
 	}
 	defer h.Close()
-	diffs, servers, err := opts.plugins(ctx, h)
+	diffs, servers, hooks, err := opts.plugins(ctx, h)
 	if err != nil {
 		return err
 	}
+	if hooks > 0 && !opts.Check {
+		// Without its hooks a host has other servers and tools, or none.
+		h.Close()
+		if h, err = opts.Host(ctx); err != nil {
+			return err
+		}
+		defer h.Close()
+		more, now, _, err := opts.plugins(ctx, h)
+		if err != nil {
+			return err
+		}
+		diffs, servers = append(diffs, more...), now
+	}
+	problems := h.Problems()
 	var spinner *terminal.Spinner
 	if !opts.JSON {
 		spinner = opts.Streams.Spin("waiting for servers")
@@ -86,6 +100,9 @@ func pluginsLockRun(ctx context.Context, opts *pluginsLockOptions) error {
 		return err
 	}
 	failed := exitOK
+	if len(problems) > 0 {
+		failed = exitConfiguration
+	}
 	for i := range reviews {
 		t := &reviews[i]
 		if t.Error != "" {
@@ -111,37 +128,38 @@ func pluginsLockRun(ctx context.Context, opts *pluginsLockOptions) error {
 		}
 	}
 	slices.SortStableFunc(diffs, func(a, b difference) int { return strings.Compare(a.Lock, b.Lock) })
-	if err := opts.print(diffs, reviews); err != nil {
+	if err := opts.print(diffs, reviews, problems); err != nil {
 		return err
 	}
 	for _, d := range diffs {
 		if opts.Check || d.Change == "changed" {
-			failed = worse(failed, exitAuth)
+			return quiet(exitAuth)
 		}
 	}
 	return quiet(failed)
 }
 
 // plugins compares the plugins, pins the new ones unless it is a check, and returns
-// the servers whose tools can be looked at.
-func (opts *pluginsLockOptions) plugins(ctx context.Context, h openHost) (diffs []difference, servers []string, err error) {
+// the servers whose tools can be looked at, and how many of the new ones are hooks.
+func (opts *pluginsLockOptions) plugins(ctx context.Context, h openHost) (diffs []difference, servers []string, hooks int, err error) {
 	plugins, err := h.Plugins(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	for i := range plugins {
 		p := &plugins[i]
 		servers = append(servers, p.Servers...)
 		if p.State == "" || p.Error != "" {
-			continue // starting its servers tells why
+			continue // starting its servers and hooks tells why
 		}
 		d := difference{What: "plugin", Name: p.Name, Lock: p.Lock, Was: strings.Join(p.Pins, " or "), Now: p.SHA256}
 		switch p.State {
 		case host.PluginUnpinned:
 			d.Change = "new"
+			hooks += len(p.Hooks)
 			if !opts.Check {
 				if err := h.AcceptPlugin(ctx, p); err != nil {
-					return nil, nil, exitf(exitConfiguration, "%v", err)
+					return nil, nil, 0, exitf(exitConfiguration, "%v", err)
 				}
 			}
 		case host.PluginChanged:
@@ -151,13 +169,13 @@ func (opts *pluginsLockOptions) plugins(ctx context.Context, h openHost) (diffs 
 		}
 		diffs = append(diffs, d)
 	}
-	return diffs, servers, nil
+	return diffs, servers, hooks, nil
 }
 
-func (opts *pluginsLockOptions) print(diffs []difference, reviews []host.ToolPins) error {
+func (opts *pluginsLockOptions) print(diffs []difference, reviews []host.ToolPins, problems []host.Problem) error {
 	if opts.JSON {
 		var o rawjson.Object
-		o.Bool("ok", len(diffs) == 0 && !anyFailed(reviews))
+		o.Bool("ok", len(diffs) == 0 && len(problems) == 0 && !anyFailed(reviews))
 		o.Raw("differences", array(diffs, func(o *rawjson.Object, d *difference) {
 			o.String("what", d.What)
 			o.String("name", d.Name)
@@ -170,6 +188,7 @@ func (opts *pluginsLockOptions) print(diffs []difference, reviews []host.ToolPin
 			o.String("name", t.Server)
 			o.OptionalString("error", t.Error)
 		}))
+		o.Raw("problems", array(problems, writeProblem))
 		return printJSON(opts.Streams, o.Bytes())
 	}
 	var b strings.Builder
@@ -206,6 +225,8 @@ func (opts *pluginsLockOptions) print(diffs []difference, reviews []host.ToolPin
 		opts.Streams.Note("collet: '~' is something else than what was accepted; 'collet plugins trust NAME' shows and accepts it")
 	case opts.Check && len(diffs) > 0:
 		opts.Streams.Note("collet: mcp.lock is not up to date; 'collet plugins lock' brings it there")
+	case len(problems) > 0:
+		opts.Streams.Note("collet: what the faults of the configuration leave out was not looked at")
 	case len(diffs) == 0 && !anyFailed(reviews):
 		opts.Streams.Note("collet: mcp.lock is up to date")
 	}

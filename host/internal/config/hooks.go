@@ -31,11 +31,17 @@ type Hook struct {
 
 // Resolve expands env, config and a plugin's path as Server.Resolve does.
 func (h *Hook) Resolve(ctx context.Context, r Resolver) (*Resolved, error) {
-	s := Server{
+	return h.entry().Resolve(ctx, r)
+}
+
+// References lists what values of the entry name, as Server.References does.
+func (h *Hook) References(r Resolver) []Reference { return h.entry().References(r) }
+
+func (h *Hook) entry() *Server {
+	return &Server{
 		Name: h.Name, File: h.File, Line: h.Line, Dir: h.Dir, Enabled: h.Enabled,
 		Plugin: h.Plugin, Config: h.Config, Env: h.Env, at: h.at, parent: hooks,
 	}
-	return s.Resolve(ctx, r)
 }
 
 // hooks is the table that Hooks are read from.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/credential/discovery"
@@ -196,7 +197,8 @@ func (k *Keeper) refused(ctx context.Context, s Settings, e store.Credential, ca
 	}
 	why += fmt.Sprintf(" (%s)", r.Code)
 	if r.Description != "" {
-		why += fmt.Sprintf(": %q", r.Description[:min(len(r.Description), 200)])
+		said := blot(r.Description, e.Access, e.Refresh, e.Client.Secret, s.ClientSecret)
+		why += fmt.Sprintf(": %q", said[:min(len(said), 200)])
 	}
 	newer := false
 	err := k.store.Change(ctx, func(c *store.Contents) error {
@@ -221,6 +223,17 @@ func (k *Keeper) refused(ctx context.Context, s Settings, e store.Credential, ca
 		return f
 	}
 	return needsLogin(s, why)
+}
+
+// blot is a text without secrets that its author was sent: it is kept, and shown by
+// processes that do not know them.
+func blot(text string, secrets ...string) string {
+	for _, s := range secrets {
+		if s != "" {
+			text = strings.ReplaceAll(text, s, "[token]")
+		}
+	}
+	return text
 }
 
 // keep stores new tokens. When that fails they are kept for this process: the old

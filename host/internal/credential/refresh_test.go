@@ -3,6 +3,7 @@ package credential
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -314,5 +315,31 @@ func TestMoved(t *testing.T) {
 	}
 	if c, _ := k.store.Read(); c.Credentials[0].TokenEndpoint != as.URL+"/token" {
 		t.Errorf("it was not remembered: %s", c.Credentials[0].TokenEndpoint)
+	}
+}
+
+// An authorization server that quotes what it was sent has it in no status, of no
+// process.
+func TestRefusalIsNoLeak(t *testing.T) {
+	as := fakeauth.Start(t)
+	k := open(t)
+	s := settings(as)
+	mustLogin(t, k, s)
+	tok := mustToken(t, k, s, Need{})
+	outdate(t, as, k.opt.Path)
+	var sent string
+	as.Change(func() {
+		as.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			sent = r.FormValue("refresh_token")
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"error":"invalid_grant","error_description":"%s is not known"}`, sent)
+			return true
+		}
+	})
+	f := wantFailure(t, tokenError(t, k, s, Need{Rejected: tok.Value}), failure.AuthFailure)
+	st, err := (&Keeper{opt: k.opt, store: &store.Store{Path: k.opt.Path}}).Status(t.Context(), s)
+	if err != nil || sent == "" || strings.Contains(f.Message+st.Reason, sent) || !strings.Contains(st.Reason, "[token] is not known") {
+		t.Errorf("%q: %s; %s (%v)", sent, f.Message, st.Reason, err)
 	}
 }

@@ -28,8 +28,12 @@ type Surroundings struct {
 	// Describe is what the file says of itself.
 	Describe func(ctx context.Context, path string, env []string) (*describe.Description, error)
 	// Admit is what to execute for the file of a hook that Find has found: the file, or
-	// a copy of it. Nil: the file.
-	Admit func(ctx context.Context, set *config.Hook, path string) (string, error)
+	// a copy of it. Once it runs, swapped says whether that may be something else
+	// than what was looked at. Nil: the file.
+	Admit func(ctx context.Context, set *config.Hook, path string) (run string, swapped func() error, err error)
+	// Foreseen is told of an entry before its values are resolved, which may fail. Nil:
+	// nobody is.
+	Foreseen func(set *config.Hook)
 	// Resolved is told of the values of an entry before its process gets them. Nil:
 	// nobody is.
 	Resolved func(res *config.Resolved, desc *describe.Description)

@@ -131,7 +131,7 @@ func (p *process) wants(ctx context.Context, point string) (bool, error) {
 	}
 	if desc == nil {
 		var err error
-		if _, desc, err = p.describe(ctx); err != nil {
+		if _, _, desc, err = p.describe(ctx); err != nil {
 			if ctx.Err() == nil { // a file that cannot say what it is takes its time to show that
 				p.mu.Lock()
 				p.failed, p.when = err, time.Now()
@@ -145,34 +145,37 @@ func (p *process) wants(ctx context.Context, point string) (bool, error) {
 
 // describe finds the hook's file and asks what it is. Of the entry only the plugin's
 // path is resolved for that: no !command runs for a file that is not there.
-func (p *process) describe(ctx context.Context) (path string, desc *describe.Description, err error) {
+func (p *process) describe(ctx context.Context) (path string, swapped func() error, desc *describe.Description, err error) {
 	only := config.Hook{Name: p.set.Name, File: p.set.File, Line: p.set.Line, Dir: p.set.Dir, Plugin: p.set.Plugin}
 	res, err := only.Resolve(ctx, p.env.Resolver)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	if path, err = p.env.Find(res.Plugin, p.set.Dir); err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	if p.env.Admit != nil {
-		if path, err = p.env.Admit(ctx, p.set, path); err != nil {
-			return "", nil, err
+		if path, swapped, err = p.env.Admit(ctx, p.set, path); err != nil {
+			return "", nil, nil, err
 		}
 	}
 	if desc, err = p.env.Describe(ctx, path, launch.ShortEnv(p.env.Environ)); err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	if desc.Kind != "hook" {
-		return "", nil, fmt.Errorf("%s offers tools and is no hook: name it under [servers]", path)
+		return "", nil, nil, fmt.Errorf("%s offers tools and is no hook: name it under [servers]", path)
 	}
-	return path, desc, nil
+	return path, swapped, desc, nil
 }
 
 // start takes a hook from its entry to its answer to Configure.
 func (p *process) start(ctx context.Context) (*describe.Description, *launch.Process, error) {
-	path, desc, err := p.describe(ctx)
+	path, swapped, desc, err := p.describe(ctx)
 	if err != nil {
 		return nil, nil, err
+	}
+	if p.env.Foreseen != nil {
+		p.env.Foreseen(p.set) // a command that fails is quoted
 	}
 	res, err := p.set.Resolve(ctx, p.env.Resolver)
 	if err != nil {
@@ -207,6 +210,12 @@ func (p *process) start(ctx context.Context) (*describe.Description, *launch.Pro
 		return nil, nil, err
 	}
 	p.logs.Go(func() { <-proc.Done(); end() })
+	if swapped != nil {
+		if err := swapped(); err != nil {
+			stop(proc)
+			return nil, nil, err
+		}
+	}
 	if _, err := proc.Hook().Configure(ctx, &hookpb.ConfigureRequest{Name: p.set.Name, Config: conf, HostVersion: p.env.Version}); err != nil {
 		u := &use{proc: proc}
 		err = u.explain(err)

@@ -115,6 +115,15 @@ func (x *Executable) Changed() bool {
 	return err != nil || now != x.at
 }
 
+// Swapped is why nobody can say what runs, although it was looked at: a script that
+// changed since. Nil for a copy, which cannot change.
+func (x *Executable) Swapped() error {
+	if !x.Script || !x.Changed() {
+		return nil
+	}
+	return fmt.Errorf("the plugin file %s changed while it was being started, so nothing says what has run; it was stopped", x.Path)
+}
+
 // look says what is at path. A script is hashed at once.
 func (c *Copies) look(path string) (*Executable, identity, error) {
 	at, err := identify(path)

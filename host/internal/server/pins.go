@@ -46,10 +46,10 @@ func (s *Server) admit(ctx context.Context, set *config.Server, path string) (*p
 // swapped is the failure of a plugin that is no longer what was looked at, although
 // it may be what runs; nil for a copy, which cannot be.
 func swapped(x *pins.Executable) *Failure {
-	if !x.Script || !x.Changed() {
-		return nil
+	if err := x.Swapped(); err != nil {
+		return notSent(failure.ConsentRequired, "%w", err)
 	}
-	return notSent(failure.ConsentRequired, "the plugin file %s changed while it was being started, so nothing says what has run; it was stopped", x.Path)
+	return nil
 }
 
 // approval is how a list of tools stands to what was accepted.

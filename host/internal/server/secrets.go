@@ -47,12 +47,25 @@ func (v values) value(name, key, value string) {
 func (s *Server) foresee(set *config.Server) {
 	v := s.values()
 	v.environ(s.env.Environ)
-	if s.env.Resolver.Lookup == nil {
+	v.references(set.References(s.env.Resolver), s.env.Resolver)
+}
+
+// ForeseeSecrets remembers those of a hook that are known before its entry is
+// resolved: inherited variables, and those that its values name.
+func ForeseeSecrets(in *redact.Set, refs []config.Reference, r config.Resolver, environ []string) {
+	v := values{secrets: in}
+	v.environ(environ)
+	v.references(refs, r)
+}
+
+// references adds the variables that values name.
+func (v values) references(refs []config.Reference, r config.Resolver) {
+	if r.Lookup == nil {
 		return
 	}
-	for _, ref := range set.References(s.env.Resolver) {
+	for _, ref := range refs {
 		for _, x := range ref.Variables {
-			value, ok := s.env.Resolver.Lookup(x.Name)
+			value, ok := r.Lookup(x.Name)
 			switch {
 			case !ok || !ref.Secret || slices.Contains(harmless, x.Name):
 			case config.LooksPlain(value) && !isCredential(x.Name):

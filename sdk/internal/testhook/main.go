@@ -80,7 +80,7 @@ func (h *testhook) Before(ctx context.Context, call *hook.Call) (*hook.Verdict, 
 	case "answer":
 		return hook.Answer(hook.Text("answered by "+h.cfg.Mark+" for "+call.Caller, false)), nil
 	}
-	return do(ctx, h.cfg.Before)
+	return h.do(ctx, h.cfg.Before)
 }
 
 func (h *testhook) After(ctx context.Context, _ *hook.Call, result json.RawMessage) (*hook.Verdict, error) {
@@ -90,16 +90,16 @@ func (h *testhook) After(ctx context.Context, _ *hook.Call, result json.RawMessa
 	case "answer":
 		return hook.Answer(result), nil
 	}
-	return do(ctx, h.cfg.After)
+	return h.do(ctx, h.cfg.After)
 }
 
 // do is what a hook may do at either point.
-func do(ctx context.Context, deed string) (*hook.Verdict, error) {
+func (h *testhook) do(ctx context.Context, deed string) (*hook.Verdict, error) {
 	switch deed {
 	case "refuse":
-		return hook.Refuse(failure.ConsentRequired, "not today"), nil
+		return hook.Refuse(failure.ConsentRequired, "%s", strings.TrimSpace("not today "+h.cfg.Mark)), nil
 	case "error":
-		return nil, errors.New("no idea")
+		return nil, errors.New("no idea " + h.cfg.Mark)
 	case "panic":
 		panic("on demand")
 	case "exit":

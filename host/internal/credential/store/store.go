@@ -187,6 +187,9 @@ func (s *Store) write(c Contents) error {
 func (s *Store) Location() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if info, err := os.Lstat(s.Path); err != nil || !info.Mode().IsRegular() {
+		return s.Path // a pipe would be waited for
+	}
 	data, _, err := load(s.Path)
 	if f, parsed := parse(data); err == nil && parsed == nil && f.Sealed != nil {
 		return s.Path + ", sealed with a key in the keyring"
