@@ -69,6 +69,8 @@ func TestAuth(t *testing.T) {
 	built := built(t)
 	for name, test := range map[string]func(*testing.T, string){
 		"login":               testLogin,
+		"for more scopes":     testStepUp,
+		"on another device":   testLoginOnAnotherDevice,
 		"by paste":            testLoginByPaste,
 		"listens for its own": testLoginListensForItsOwn,
 		"canceled":            testLoginCanceled,
