@@ -50,10 +50,14 @@ type (
 // openCredentials opens what keeps the tokens of all servers.
 func (h *Host) openCredentials() *credential.Keeper {
 	return credential.Open(credential.Options{
-		Path: cmp.Or(h.opt.CredentialFile, filepath.Join(xdg.ConfigHome, "collet", "credentials.json")),
+		Path: h.credentialFile(),
 		Log:  h.opt.Log, Version: h.opt.Version,
 		Secret: func(value string) { h.secrets.AddToken("token", value) },
 	})
+}
+
+func (h *Host) credentialFile() string {
+	return cmp.Or(h.opt.CredentialFile, filepath.Join(xdg.ConfigHome, "collet", "credentials.json"))
 }
 
 // Login logs in to a server: a person with b, or, for grants that need none, nobody.

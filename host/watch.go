@@ -26,6 +26,7 @@ type watch struct {
 	layers   []Layer         // in effect
 	problems []Problem       // of files whose earlier content is in effect
 	told     map[string]bool // untrusted files that were told of, by path and content
+	logins   logins
 }
 
 // newWatch begins to watch the files of h. A system that does not let them be
@@ -45,7 +46,7 @@ func newWatch(ctx context.Context, h *Host, layers []Layer) *watch {
 	ready := make(chan struct{})
 	defer close(ready)
 	var err error
-	w.files, err = reload.Watch(func() []string { return h.withPins(files()) }, func(ctx context.Context) {
+	w.files, err = reload.Watch(func() []string { return append(h.withPins(files()), h.credentialFile()) }, func(ctx context.Context) {
 		<-ready
 		w.refresh(ctx)
 	}, h.opt.Log)
@@ -72,6 +73,7 @@ func (h *Host) withPins(files []string) []string {
 func (w *watch) close() {
 	if w != nil {
 		_ = w.files.Close() // has no error to tell
+		w.logins.starting.Wait()
 	}
 }
 
@@ -83,7 +85,8 @@ func (w *watch) refresh(ctx context.Context) {
 	h := w.host
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
-	h.hub.Reconsider() // perhaps it is the pins that changed
+	h.hub.Reconsider()    // perhaps it is the pins that changed
+	w.logins.look(ctx, h) // or somebody has logged in
 	layers, problems := w.read()
 	if slices.EqualFunc(layers, w.layers, sameLayer) && slices.Equal(problems, w.problems) {
 		return

@@ -119,8 +119,8 @@ func status(t *testing.T, err error) int {
 	return exit.ExitCode()
 }
 
-// A model is told what a person has to do, and once it is done its calls succeed without
-// a new session.
+// A host that serves has a server's tools once somebody has logged in, without a new
+// session, and refreshes its token.
 func testLoginForModel(t *testing.T, built string) {
 	p := newProtected(t, built, "")
 	ctx, cancel := context.WithTimeout(t.Context(), probeLimit)
@@ -154,14 +154,28 @@ func testLoginForModel(t *testing.T, built string) {
 			}
 		}
 	}
+	await := func(method string) {
+		for {
+			var raw json.RawMessage
+			if err := d.Decode(&raw); err != nil {
+				t.Fatalf("%s: %v, stderr %s", method, err, stderr)
+			}
+			if gjson.GetBytes(raw, "method").String() == method {
+				return
+			}
+		}
+	}
 	ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	got := ask("tools/call", `{"name":"web__tell","arguments":{}}`)
-	if gjson.Get(got, "result.structuredContent.error.class").String() != "auth-failure" || !strings.Contains(gjson.Get(got, "result.content.0.text").String(), "collet auth login web") {
+	if got := ask("tools/list", `{}`); strings.Contains(got, "web__tell") {
 		t.Errorf("before the login: %s", got)
 	}
 	p.must(0, "auth", "login", "web")
-	got = ask("tools/call", `{"name":"web__tell","arguments":{}}`)
+	await("notifications/tools/list_changed")
+	if got := ask("tools/list", `{}`); !strings.Contains(got, "web__tell") {
+		t.Errorf("after the login: %s", got)
+	}
+	got := ask("tools/call", `{"name":"web__tell","arguments":{}}`)
 	text := gjson.Get(got, "result.content.0.text").String()
 	token := strings.TrimPrefix(text, "it was sent Bearer ")
 	if !p.auth.Accepts(token) {

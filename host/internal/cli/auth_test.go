@@ -69,6 +69,7 @@ func TestAuth(t *testing.T) {
 	built := built(t)
 	for name, test := range map[string]func(*testing.T, string){
 		"login":               testLogin,
+		"for a model":         testLoginForModel,
 		"for more scopes":     testStepUp,
 		"on another device":   testLoginOnAnotherDevice,
 		"by paste":            testLoginByPaste,
