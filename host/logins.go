@@ -12,7 +12,7 @@ import (
 // person has logged in. Whoever has such a server's tools in no list cannot call one,
 // which would start it too.
 type logins struct {
-	known    map[string]credential.State // by server, as it was when last looked at
+	known    map[string]credential.State // of servers that lacked one, when last looked at
 	starting sync.WaitGroup
 }
 
@@ -26,12 +26,14 @@ func (l *logins) look(ctx context.Context, h *Host) {
 		if s == nil {
 			continue
 		}
+		if f := s.Status().Failure; f == nil || f.Class != failure.AuthFailure {
+			continue // others' credentials need no look, for which a keyring may ask a person
+		}
 		c, err := h.Credential(ctx, n)
 		if err != nil {
 			continue
 		}
-		now[n] = c.State
-		if f := s.Status().Failure; f != nil && f.Class == failure.AuthFailure && c.State == credential.LoggedIn && l.known[n] != credential.LoggedIn {
+		if now[n] = c.State; c.State == credential.LoggedIn && l.known[n] != credential.LoggedIn {
 			names = append(names, n)
 		}
 	}
