@@ -4,3 +4,6 @@ import "time"
 
 // SetCompletionWait changes how long a completion waits for a server.
 func SetCompletionWait(d time.Duration) { completionWait = d }
+
+// SetDialWait has commands wait that long for a host that is there.
+func SetDialWait(d time.Duration) { dialWait = d }

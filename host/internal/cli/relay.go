@@ -4,59 +4,96 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 )
 
 // relay serves the client on stdin and stdout with the host that another process
-// runs. It reports false when there is none, and nothing was read.
-func (f *Factory) relay(ctx context.Context) (bool, error) {
-	if f.homeless != nil || !f.shares {
+// runs. When that ends it goes on with the next one, or with one of this process, which
+// own serves streams with. It reports false when there is none, and nothing was read.
+func (f *Factory) relay(ctx context.Context, own stdioServer) (bool, error) {
+	h, first := f.reachStdio(ctx)
+	if h == nil {
 		return false, nil
+	}
+	f.tell(h.Problems())
+	in, done := f.Streams.Waiting()
+	defer done()
+	var ended chan error // of the one of this process, once there is one
+	p := &passage{out: f.Streams.Out, next: func(ctx context.Context) (link, error) {
+		if ended != nil {
+			return nil, errOwnEnded
+		}
+		pid := h.Welcome.Pid
+		h.Close()
+		var next link
+		if h, next = f.reachStdio(ctx); h != nil {
+			f.Streams.Note("collet: the running host (pid %d) ended; going on with another, pid %d", pid, h.Welcome.Pid)
+			return next, nil
+		}
+		f.Streams.Note("collet: the running host (pid %d) ended; going on with one of this process", pid)
+		here, there := newPipes()
+		ended = make(chan error, 1)
+		go func() {
+			err := own(ctx, there, there)
+			there.Close()
+			ended <- err
+		}()
+		return here, nil
+	}}
+	err := p.run(ctx, first, in)
+	if ended != nil {
+		if own := <-ended; own != nil || errors.Is(err, errOwnEnded) {
+			err = own
+		}
+		return true, err
+	}
+	pid := h.Welcome.Pid
+	h.Close()
+	if errors.Is(err, errMidway) {
+		err = exitf(exitUnreachable, "the running host (pid %d) is gone: %v; start this again", pid, err)
+	}
+	return true, err
+}
+
+var errOwnEnded = errors.New("the host of this process has ended")
+
+// reachStdio connects to the MCP face of the host that another process runs; nil when
+// there is none.
+func (f *Factory) reachStdio(ctx context.Context) (*remote, link) {
+	if f.homeless != nil || !f.shares {
+		return nil, nil
 	}
 	layers, err := f.quietly(ctx)
 	if err != nil {
-		return false, nil // whoever opens the host tells
+		return nil, nil // whoever opens the host tells
 	}
 	h, ok := f.running(ctx, layers).(*remote)
 	if !ok {
-		return false, nil
+		return nil, nil
 	}
 	conn, err := h.Stdio(ctx)
 	if err != nil {
 		_ = h.Close()
-		return false, nil
+		return nil, nil
 	}
-	defer h.Close()
-	f.tell(h.Problems())
-	in, done := f.Streams.Waiting()
-	defer done()
-	return true, pass(ctx, conn, in, f.Streams.Out, h.Welcome.Pid)
+	return h, conn.(link)
 }
 
-// pass passes bytes on between a client and the host of another process, until
-// either ends.
-func pass(ctx context.Context, conn net.Conn, in io.Reader, out io.Writer, pid int) error {
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	ended := make(chan struct{})
-	// It ends with in, or with the process: nothing interrupts a read from a pipe.
-	go func() {
-		defer close(ended)
-		_, _ = io.Copy(conn, in)
-		if half, ok := conn.(interface{ CloseWrite() error }); ok {
-			_ = half.CloseWrite()
-		}
-	}()
-	_, err := io.Copy(out, conn)
-	if ctx.Err() != nil {
-		return nil // to be stopped is how serving ends
-	}
-	select {
-	case <-ended: // the client has gone, and the host has answered what there was
-		if errors.Is(err, net.ErrClosed) {
-			return nil
-		}
-		return err
-	default:
-		return exitf(exitUnreachable, "the running host (pid %d) ended; start this again to go on with one of its own", pid)
-	}
+var _ link = (*pipes)(nil)
+
+// pipes are one end of a connection within this process.
+type pipes struct {
+	*io.PipeReader
+	*io.PipeWriter
 }
+
+func newPipes() (a, b *pipes) {
+	ar, bw := io.Pipe()
+	br, aw := io.Pipe()
+	return &pipes{ar, aw}, &pipes{br, bw}
+}
+
+// Close ends both directions.
+func (p *pipes) Close() error { return errors.Join(p.PipeReader.Close(), p.PipeWriter.Close()) }
+
+// CloseWrite ends what this end says.
+func (p *pipes) CloseWrite() error { return p.PipeWriter.Close() }

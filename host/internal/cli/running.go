@@ -70,7 +70,9 @@ func (f *Factory) running(ctx context.Context, layers []host.Layer) openHost {
 	if !ok {
 		return nil
 	}
-	c, err := control.Dial(ctx, place, control.Build(f.Version))
+	dialing, cancel := context.WithTimeout(ctx, dialWait)
+	c, err := control.Dial(dialing, place, control.Build(f.Version))
+	cancel()
 	switch {
 	case errors.Is(err, control.ErrOther) && auto:
 		_ = c.Yield(ctx) // one that does not is asked in vain, and the command does without
@@ -89,6 +91,10 @@ func (f *Factory) running(ctx context.Context, layers []host.Layer) openHost {
 	}
 	return &remote{Client: c, open: func(ctx context.Context) (openHost, error) { return f.openLayers(ctx, layers) }}
 }
+
+// dialWait is how long a host that is there may take to say so, before a command does
+// without. Tests give it longer, which run on machines that have more to do.
+var dialWait = time.Second
 
 const (
 	// autoWait is how long a command waits for the host that it has started before it

@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 			if wait, err := time.ParseDuration(os.Getenv("TEST_COMPLETION_WAIT")); err == nil {
 				cli.SetCompletionWait(wait)
 			}
+			cli.SetDialWait(5 * time.Second)
 			os.Exit(cli.Main("1.2.3-test"))
 		},
 		"browser": func() { os.Exit(browse(os.Args[1:])) },

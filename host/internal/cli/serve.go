@@ -24,9 +24,9 @@ type frontend interface {
 type serveOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
-	// Relay serves the client with a host that another process runs; it reports false
-	// when there is none.
-	Relay   func(context.Context) (bool, error)
+	// Relay serves the client with a host that another process runs, and with own once
+	// there is none any more; it reports false when there was none.
+	Relay   func(ctx context.Context, own stdioServer) (bool, error)
 	Share   func(ctx context.Context, h openHost, stdio stdioServer, stoppable bool) *sharing
 	Stdio   bool
 	Address string
@@ -88,28 +88,37 @@ var httpFlags = []string{"sse", "token-file", "scoped-token-file", "issuer", "au
 
 func serveRun(ctx context.Context, opts *serveOptions) error {
 	if opts.Address == "" {
-		if done, err := opts.Relay(ctx); done {
+		own := func(ctx context.Context, in io.Reader, out io.Writer) error { return serveOwn(ctx, opts, in, out) }
+		if done, err := opts.Relay(ctx, own); done {
 			return err
 		}
+		in, done := opts.Streams.Waiting()
+		defer done()
+		return own(ctx, in, opts.Streams.Out)
 	}
 	h, err := opts.Host(ctx)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	if opts.Address != "" {
-		return serveHTTP(ctx, opts, h)
+	return serveHTTP(ctx, opts, h)
+}
+
+// serveOwn serves a client with a host of this process.
+func serveOwn(ctx context.Context, opts *serveOptions, in io.Reader, out io.Writer) error {
+	h, err := opts.Host(ctx)
+	if err != nil {
+		return err
 	}
+	defer h.Close()
 	front := h.Front()
 	end := sync.OnceFunc(func() { closeFace(ctx, front) })
 	defer end()
 	defer context.AfterFunc(ctx, end)()
 	shared := opts.Share(ctx, h, front.ServeStdio, false)
 	defer shared.close()
-	in, done := opts.Streams.Waiting()
-	defer done()
 	// Not ctx, which would cancel what is being answered: end lets it finish.
-	if err := front.ServeStdio(context.WithoutCancel(ctx), in, opts.Streams.Out); ctx.Err() == nil {
+	if err := front.ServeStdio(context.WithoutCancel(ctx), in, out); ctx.Err() == nil {
 		shared.linger(ctx) // its own client has gone, others may be here
 		return err
 	}

@@ -37,10 +37,14 @@ type pending struct {
 }
 
 // Dial connects to the host that owns the place. The error is that there is none,
-// that it does not answer, or ErrOther.
+// that it does not answer before ctx ends, within a second when that has no end of its
+// own, or ErrOther.
 func Dial(ctx context.Context, place Place, build string) (*Client, error) {
-	ctx, cancel := context.WithTimeout(ctx, helloWait)
-	defer cancel()
+	if _, ok := ctx.Deadline(); !ok {
+		limited, cancel := context.WithTimeout(ctx, helloWait)
+		defer cancel()
+		ctx = limited
+	}
 	conn, err := place.dial(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reach the running host: %w", err)

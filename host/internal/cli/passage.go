@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/sdk/failure"
+)
+
+// maxLine is the most bytes of a client's message that are passed on: what a host
+// takes, and what is around it.
+const maxLine = 96 << 20
+
+// link is a connection to a host, one message a line.
+type link interface {
+	io.ReadWriteCloser
+	CloseWrite() error
+}
+
+// passage passes the messages of one client of MCP on to a host, byte for byte, and to
+// another one when that ends. It knows as much of them as that takes: how the session
+// began, and what has no answer yet.
+type passage struct {
+	out io.Writer
+	// next connects to another host, and says which process the one before was.
+	next func(ctx context.Context) (link, error)
+
+	mu      sync.Mutex // held between two hosts
+	to      link
+	gone    bool                // the client says nothing more
+	opening [2][]byte           // initialize, which sessions of 2025-11-25 and before begin with, and that it is done
+	open    []said              // requests without an answer, oldest first
+	theirs  map[string]struct{} // requests of the host without one
+}
+
+// said is a request of the client.
+type said struct {
+	id, method, tool string
+	line             []byte
+}
+
+// errMidway is that the session cannot go on with another host.
+var errMidway = errors.New("it ended while it asked this client something")
+
+// run passes on until the client or ctx ends, or there is no host any more. The reader
+// of in ends with it, or with the process: nothing interrupts a read from a pipe.
+func (p *passage) run(ctx context.Context, first link, in io.Reader) error {
+	p.to, p.theirs = first, map[string]struct{}{}
+	defer func() { p.current().Close() }()
+	defer context.AfterFunc(ctx, func() { p.current().Close() })()
+	go p.fromClient(in)
+	from := bufio.NewReaderSize(first, 64<<10)
+	for {
+		err := p.fromHost(from)
+		p.mu.Lock()
+		gone := p.gone
+		p.mu.Unlock()
+		switch {
+		case ctx.Err() != nil: // to be stopped is how serving ends
+			return nil
+		case !errors.Is(err, io.EOF):
+			return err
+		case gone:
+			return nil
+		}
+		if from, err = p.change(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *passage) current() link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.to
+}
+
+func (p *passage) fromClient(in io.Reader) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := readMessage(r)
+		p.mu.Lock()
+		if len(line) > 0 {
+			p.heard(line)
+		}
+		p.gone = err != nil
+		to := p.to // a host that has ended takes nothing, and change tells the next one
+		p.mu.Unlock()
+		if len(line) > 0 {
+			_, _ = to.Write(line)
+		}
+		if err != nil {
+			_ = to.CloseWrite()
+			return
+		}
+	}
+}
+
+// heard takes note of what a client said. It does not look into several at once
+// (JSON-RPC batches), whose requests are nobody's when their host ends.
+func (p *passage) heard(line []byte) {
+	m := gjson.GetManyBytes(line, "method", "id", "params.name", "params.requestId")
+	method, id := m[0].Str, m[1].Raw
+	switch {
+	case method == "" && id != "":
+		delete(p.theirs, id)
+	case method == "notifications/cancelled":
+		p.answered(m[3].Raw)
+	case method == "notifications/initialized":
+		p.opening[1] = line
+	case id != "":
+		if method == "initialize" {
+			p.opening[0] = line
+		}
+		p.open = append(p.open, said{id, method, m[2].Str, line})
+	}
+}
+
+func (p *passage) answered(id string) {
+	p.open = slices.DeleteFunc(p.open, func(s said) bool { return s.id == id })
+}
+
+// fromHost passes on what a host says until it ends, which is io.EOF.
+func (p *passage) fromHost(from *bufio.Reader) error {
+	for {
+		line, err := readMessage(from)
+		if err != nil {
+			if !errors.Is(err, errLongLine) {
+				err = io.EOF // half a line is nothing
+			}
+			return err
+		}
+		m := gjson.GetManyBytes(line, "method", "id")
+		p.mu.Lock()
+		if id := m[1].Raw; id != "" && m[0].Str != "" {
+			p.theirs[id] = struct{}{}
+		} else if id != "" {
+			p.answered(id)
+		}
+		p.mu.Unlock()
+		if _, err := p.out.Write(line); err != nil {
+			return err
+		}
+	}
+}
+
+// change goes on with another host: it hears how the session began, and again what had
+// no answer, but for calls: they may have had an effect.
+func (p *passage) change(ctx context.Context) (*bufio.Reader, error) {
+	p.current().Close() // who still writes to it stops
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.theirs) > 0 {
+		return nil, errMidway // the next one may ask by the same ids
+	}
+	next, err := p.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.to = next
+	defer context.AfterFunc(ctx, func() { next.Close() })()
+	from := bufio.NewReaderSize(next, 64<<10)
+	first := gjson.GetBytes(p.opening[0], "id").Raw
+	again := p.opening[0] != nil && !slices.ContainsFunc(p.open, func(s said) bool { return s.id == first })
+	if again {
+		if _, err := next.Write(p.opening[0]); err != nil {
+			return nil, err
+		}
+		for { // the answer is as it was, and nobody waits for it
+			line, err := readMessage(from)
+			if err != nil {
+				return nil, err
+			}
+			if m := gjson.GetManyBytes(line, "method", "id"); m[0].Str == "" && m[1].Raw == first {
+				break
+			}
+		}
+		if p.opening[1] != nil {
+			if _, err := next.Write(p.opening[1]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	asked := p.open
+	p.open = nil
+	for _, s := range asked {
+		if s.method == "tools/call" {
+			if _, err := p.out.Write(lostCall(s)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		p.open = append(p.open, s)
+		if _, err := next.Write(s.line); err != nil {
+			return nil, err
+		}
+	}
+	return from, nil
+}
+
+// lostCall is the answer to a call whose host has ended.
+func lostCall(s said) []byte {
+	f := &host.Failure{Tool: s.tool, Failure: *failure.New(failure.ConnectionRefused, failure.DeliveryUnknown,
+		"the running host ended before it answered; whether the call had an effect is not known. Another host goes on from here")}
+	line := append([]byte(`{"jsonrpc":"2.0","id":`), s.id...)
+	line = append(append(line, `,"result":`...), f.Answer(true)...)
+	return append(line, '}', '\n')
+}
+
+var errLongLine = errors.New("a message is longer than a host takes")
+
+// readMessage returns the next line with its newline, or the last one without.
+func readMessage(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return nil, errLongLine
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if err != nil && len(bytes.TrimSpace(line)) == 0 {
+				line = nil
+			}
+			return line, err
+		}
+	}
+}
