@@ -162,7 +162,8 @@ func TestColletInstallsOffline(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", what, code, out)
 		}
 	}
-	out, code := u.run(t, "plugins", "install", dir, "--trusted-root", trusted, "--repository", "github.com/"+repository, "--require-attestation")
+	must(t, os.WriteFile(filepath.Join(u.home, "mcp.toml"), []byte("[servers.x]\nplugin = \"x\"\n"), 0o600))
+	out, code := u.run(t, "--config", "mcp.toml", "plugins", "install", dir, "--trusted-root", trusted, "--repository", "github.com/"+repository, "--require-attestation")
 	if code != 0 || !strings.Contains(out, "attested by github.com/"+repository) {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
@@ -174,6 +175,11 @@ func TestColletInstallsOffline(t *testing.T) {
 	must(t, json.Unmarshal(data, &receipt))
 	if a := receipt.Attested; a.Signer != "https://github.com/"+repository+workflow || a.Repository != "https://github.com/"+repository || a.Issuer == "" || a.Commit == "" {
 		t.Errorf("%s", data)
+	}
+	lock, err := os.ReadFile(filepath.Join(u.home, "mcp.lock"))
+	must(t, err)
+	if !strings.Contains(string(lock), `"signer": "https://github.com/`+repository+workflow+`"`) {
+		t.Errorf("%s", lock)
 	}
 	// From then on it is that repository, and it is attested.
 	put := func(content string, bundle []byte) {

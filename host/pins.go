@@ -115,5 +115,5 @@ func (h *Host) AcceptPlugin(ctx context.Context, p *Plugin) error {
 	if p.SHA256 == "" {
 		return fmt.Errorf("pin %s: its file was not looked at", p.Name)
 	}
-	return h.pins.AcceptPlugin(ctx, p.use, p.SHA256)
+	return h.pins.AcceptPlugin(ctx, p.use, p.SHA256, pins.Plugin{Source: p.Source, Version: p.Version, Signer: p.Signer})
 }

@@ -28,6 +28,10 @@ type Plugin struct {
 	Lock   string   // the mcp.lock that pins it; empty likewise
 	Target string   // where Path leads, if it is a link
 
+	// Where it was installed from, and who attested it, for AcceptPlugin to write down.
+	// Plugins does not know it.
+	Source, Version, Signer string
+
 	use pins.Use
 }
 

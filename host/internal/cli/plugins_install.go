@@ -135,7 +135,10 @@ func (opts *pluginsInstallOptions) pin(ctx context.Context, r *install.Receipt) 
 		if p.Name != r.Name || filepath.Dir(p.Path) != opts.Store.Dir || p.State == "" || slices.Equal(p.Pins, []string{r.SHA256}) {
 			continue
 		}
-		p.SHA256 = r.SHA256
+		p.SHA256, p.Source, p.Version = r.SHA256, r.Source, r.Version
+		if r.Attested != nil {
+			p.Signer = r.Attested.Identity
+		}
 		if err := h.AcceptPlugin(ctx, p); err != nil {
 			return exitf(exitConfiguration, "%v; 'collet plugins trust %s' tries it again, until then the version of before is started", err, r.Name)
 		}

@@ -217,9 +217,12 @@ func (k *Keeper) keptAt(path, sum string) string {
 }
 
 // AcceptPlugin accepts a file with that digest for a plugin, whatever was accepted
-// before.
-func (k *Keeper) AcceptPlugin(ctx context.Context, u Use, sum string) error {
-	err := k.File(u.Config).Change(ctx, func(own *Lock, _ Locks) { own.SetPlugin(Key(u), sum) })
+// before. from is where it came from: nothing, where that is not known any more.
+func (k *Keeper) AcceptPlugin(ctx context.Context, u Use, sum string, from Plugin) error {
+	err := k.File(u.Config).Change(ctx, func(own *Lock, _ Locks) {
+		own.SetPlugin(Key(u), sum)
+		own.SetOrigin(Key(u), from.Source, from.Version, from.Signer)
+	})
 	if err != nil {
 		return fmt.Errorf("pin the plugin %s: %w", u.Path, err)
 	}

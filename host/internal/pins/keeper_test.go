@@ -114,7 +114,7 @@ func TestSwapBetweenLookAndStart(t *testing.T) {
 	}
 	// And only the accepted file is accepted again.
 	k := d.keeper()
-	if err := k.AcceptPlugin(t.Context(), d.use(), changed.SHA256); err != nil {
+	if err := k.AcceptPlugin(t.Context(), d.use(), changed.SHA256, Plugin{}); err != nil {
 		t.Fatal(err)
 	}
 	holds(t, d.admit(t).Run, "the swapped one")

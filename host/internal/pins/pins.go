@@ -27,6 +27,8 @@ type Plugin struct {
 	// installed by collet. They inform people, and nothing is decided by them.
 	Source  string `json:"source,omitempty"`
 	Version string `json:"version,omitempty"`
+	// Signer is who attested the file that was installed last, likewise.
+	Signer string `json:"signer,omitempty"`
 	// SHA256 is the file's digest in lower-case hex, one for each platform
 	// ("linux/amd64"): people who share a mcp.lock need not share a machine.
 	SHA256 map[string]string `json:"sha256"`
@@ -72,6 +74,13 @@ func (l *Lock) SetPlugin(key, sum string) {
 		p.SHA256 = map[string]string{}
 	}
 	p.SHA256[Platform] = sum
+	l.Plugins[key] = p
+}
+
+// SetOrigin says where a plugin that is pinned was installed from.
+func (l *Lock) SetOrigin(key, source, version, signer string) {
+	p := l.Plugins[key]
+	p.Source, p.Version, p.Signer = source, version, signer
 	l.Plugins[key] = p
 }
 
