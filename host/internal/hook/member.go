@@ -67,7 +67,7 @@ func (m *member) ask(ctx context.Context, point string, do func(context.Context,
 		if context.Cause(ctx) == errTimeout || !time.Now().Before(up) {
 			return true, fmt.Errorf("it did not answer within %s", m.set.Timeout)
 		}
-		return true, use.explain(err)
+		return true, use.explain(ctx, err)
 	}
 	return true, nil
 }

@@ -26,6 +26,9 @@ const (
 	// pause is how long the reason of a failed start stands before it is tried again:
 	// every call waits for its hooks.
 	pause = 2 * time.Second
+	// endWait is how long the end of a connection waits for the end of the process
+	// behind it: the next call is for a new process then.
+	endWait = 5 * time.Second
 	// stopWait bounds a stop; launch's own steps are shorter.
 	stopWait = 10 * time.Second
 	// drainWait is what requests under way have when their hook is to stop. None may
@@ -218,20 +221,21 @@ func (p *process) start(ctx context.Context) (*describe.Description, *launch.Pro
 	}
 	if _, err := proc.Hook().Configure(ctx, &hookpb.ConfigureRequest{Name: p.set.Name, Config: conf, HostVersion: p.env.Version}); err != nil {
 		u := &use{proc: proc}
-		err = u.explain(err)
+		err = u.explain(ctx, err)
 		stop(proc)
 		return nil, nil, err
 	}
 	return desc, proc, nil
 }
 
-// explain is what a failed request means.
-func (u *use) explain(err error) error {
+// explain is what a failed request, made under ctx, means.
+func (u *use) explain(ctx context.Context, err error) error {
 	if f := failure.FromStatus(err); f != nil {
 		return errors.New(f.Message)
 	}
-	if status.Code(err) == codes.Unavailable {
-		timer := time.NewTimer(time.Second)
+	// Of a process that has ended the connection tells first, as one of both codes.
+	if code := status.Code(err); ctx.Err() == nil && (code == codes.Unavailable || code == codes.Canceled) {
+		timer := time.NewTimer(endWait)
 		defer timer.Stop()
 		select {
 		case <-u.proc.Done():
