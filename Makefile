@@ -31,6 +31,10 @@ PLUGINS  := $(patsubst plugins/%,%,$(filter plugins/%,$(MODULES)))
 .PHONY: pages install uninstall release-check
 .PHONY: fmt-check vet-all proto-check proto-freeze standalone unit servers
 
+# How programs are compiled that ship. Whatever else compiles does it the same way where
+# it can, so that a machine without a build cache compiles nothing twice.
+SHIPPED := CGO_ENABLED=0 GOFLAGS=-trimpath
+
 ## build: the host, the plugins it ships with, and what verifies attestations of others
 # No cgo: one static file per program, the same on every machine.
 build:
@@ -69,8 +73,8 @@ fmt-check:
 
 ## lint: go vet, staticcheck, buf lint, goreleaser's own reading of its file
 lint: $(CACHE)/bin/staticcheck $(CACHE)/buf/installed release-check
-	go vet $(PACKAGES)
-	staticcheck $(PACKAGES)
+	$(SHIPPED) go vet $(PACKAGES)
+	$(SHIPPED) staticcheck $(PACKAGES)
 	cd proto && $(CACHE)/buf/node_modules/.bin/buf lint
 
 release-check: $(CACHE)/bin/goreleaser build
@@ -90,12 +94,14 @@ standalone:
 
 # The race detector needs cgo. COLLET_NPM_DIR, COLLET_GOSDK_DIR, COLLET_CONFORMANCE_DIR and COLLET_TYPESCRIPT_DIR make
 # the tests with real servers, the conformance suite and examples/typescript fail, not skip, without them;
-# COLLET_BIN_DIR names the programs as they ship. The import rules look at all modules through go list, which the test cache does not see: they
-# always run.
+# COLLET_BIN_DIR names the programs as they ship. The import rules look at all modules through go list, which the
+# test cache does not see: they always run. -exec is for the programs that tests build. The timeout is of one
+# package, on a machine that is busy.
 unit: build servers $(CACHE)/conformance/installed $(CACHE)/typescript/installed
-	go test -count=1 ./host/internal/architecture
+	$(SHIPPED) go test -count=1 ./host/internal/architecture
 	COLLET_NPM_DIR=$(CACHE)/npm COLLET_GOSDK_DIR=$(CACHE)/gosdk COLLET_CONFORMANCE_DIR=$(CACHE)/conformance \
-	COLLET_TYPESCRIPT_DIR=$(CACHE)/typescript COLLET_BIN_DIR=$(CURDIR)/bin CGO_ENABLED=1 go test -race $(PACKAGES)
+	COLLET_TYPESCRIPT_DIR=$(CACHE)/typescript COLLET_BIN_DIR=$(CURDIR)/bin CGO_ENABLED=1 \
+		go test -race -timeout 20m -exec 'env $(SHIPPED)' $(PACKAGES)
 
 ## conformance: the official conformance suite, with what it says of each check: our client, and a server behind collet
 conformance: $(CACHE)/conformance/installed $(CACHE)/gosdk/installed
@@ -149,7 +155,7 @@ $(CACHE)/%/installed:
 
 # The official Go SDK's servers: its conformance server, and examples over Streamable HTTP and HTTP+SSE.
 $(CACHE)/gosdk/installed: Makefile
-	GOBIN=$(@D) CGO_ENABLED=0 go install $(patsubst %,$(GO_SDK)/%@$(GO_SDK_PIN),conformance/everything-server examples/server/memory examples/server/sse)
+	GOBIN=$(@D) $(SHIPPED) go install $(patsubst %,$(GO_SDK)/%@$(GO_SDK_PIN),conformance/everything-server examples/server/memory examples/server/sse)
 	touch $@
 
 $(CACHE)/bin/goreleaser: tools/goreleaser/main.go tools/goreleaser/go.mod tools/goreleaser/go.sum
@@ -160,5 +166,5 @@ $(CACHE)/bin/staticcheck: PIN = $(STATICCHECK)
 $(CACHE)/bin/protoc-gen-go: PIN = $(PROTOC_GEN)
 $(CACHE)/bin/protoc-gen-go-grpc: PIN = $(PROTOC_GRPC)
 $(CACHE)/bin/%: Makefile
-	GOBIN=$(CACHE)/bin go install $(PIN)
+	GOBIN=$(CACHE)/bin $(SHIPPED) go install $(PIN)
 	touch $@
