@@ -95,13 +95,13 @@ standalone:
 # The race detector needs cgo. COLLET_NPM_DIR, COLLET_GOSDK_DIR, COLLET_CONFORMANCE_DIR and COLLET_TYPESCRIPT_DIR make
 # the tests with real servers, the conformance suite and examples/typescript fail, not skip, without them;
 # COLLET_BIN_DIR names the programs as they ship. The import rules look at all modules through go list, which the
-# test cache does not see: they always run. -exec is for the programs that tests build. The timeout is of one
-# package, on a machine that is busy.
+# test cache does not see: they always run. The timeout is of one package, on a busy machine. On a machine without
+# a build cache -exec has tests build programs as they ship; it also keeps results of tests from being cached.
 unit: build servers $(CACHE)/conformance/installed $(CACHE)/typescript/installed
 	$(SHIPPED) go test -count=1 ./host/internal/architecture
 	COLLET_NPM_DIR=$(CACHE)/npm COLLET_GOSDK_DIR=$(CACHE)/gosdk COLLET_CONFORMANCE_DIR=$(CACHE)/conformance \
 	COLLET_TYPESCRIPT_DIR=$(CACHE)/typescript COLLET_BIN_DIR=$(CURDIR)/bin CGO_ENABLED=1 \
-		go test -race -timeout 20m -exec 'env $(SHIPPED)' $(PACKAGES)
+		go test -race -timeout 20m $(if $(CI),-exec 'env $(SHIPPED)') $(PACKAGES)
 
 ## conformance: the official conformance suite, with what it says of each check: our client, and a server behind collet
 conformance: $(CACHE)/conformance/installed $(CACHE)/gosdk/installed
