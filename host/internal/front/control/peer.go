@@ -239,8 +239,8 @@ func (p *peer) call(ctx context.Context, id uint64, r callRequest, session strin
 }
 
 // latest tells the process of progress from a goroutine of its own, and leaves out what
-// is overtaken: a process that does not read must not hold up the server's other calls,
-// which come the same way as its progress. end waits until nothing more is told.
+// is overtaken: who hears progress must not block (host.Request), and a process may not
+// read. end waits until nothing more is told.
 func (p *peer) latest(id uint64) (tell func(host.Progress), end func()) {
 	news, done := make(chan host.Progress, 1), make(chan struct{})
 	var telling sync.WaitGroup

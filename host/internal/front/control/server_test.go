@@ -221,11 +221,11 @@ func TestProcessThatDoesNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	deaf := s.raw(t)
-	call := pack(callRequest{Request: host.Request{Tool: "n/t_progress_forever"}, Progress: true})
+	call := pack(callRequest{Request: host.Request{Tool: "n/t_progress", Arguments: json.RawMessage(`{"ms":60000,"step":1}`)}, Progress: true})
 	if err := deaf.write(opCall, 2, call); err != nil {
 		t.Fatal(err)
 	}
-	logged(t, s, "t_progress_forever")
+	logged(t, s, "60000")
 	ping := make([]byte, frameHead)
 	ping[0], ping[9] = opPing, 3
 	for err := error(nil); err == nil; { // until both directions are full
@@ -233,7 +233,7 @@ func TestProcessThatDoesNotRead(t *testing.T) {
 			_, err = deaf.conn.Write(ping)
 		}
 	}
-	for range 20 {
+	for range 100 {
 		if _, err := other.Call(patient(t), host.Request{Tool: "n/t_progress", Arguments: json.RawMessage(`{"ms":20,"step":10}`)}); err != nil {
 			t.Fatal(err)
 		}
