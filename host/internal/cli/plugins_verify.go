@@ -32,7 +32,7 @@ func newCmdPluginsVerify(f *Factory, runF func(context.Context, *pluginsVerifyOp
 	opts := &pluginsVerifyOptions{Streams: f.Streams}
 	cmd := &cobra.Command{
 		Use:   "verify FILE",
-		Short: "Hold a plugin against the contract: 22 checks, in any language",
+		Short: "Hold a plugin against the contract of its kind, in any language",
 		Long: `Run the plugin FILE as a host does, and as a host never would, and say of each
 rule of the contract whether it keeps it, why not, and what to do.
 
@@ -45,6 +45,8 @@ lead to the fake one.
 
 The plugin sees the variables a host would give it, an empty home, and a
 temporary directory that is removed. Nothing it starts outlives the command.
+
+An adapter is held to 22 checks, a hook to the 13 that are about hooks.
 
 The exit code is 0 when no check failed, skipped ones included, and 1 else.`,
 		Example: `  collet plugins verify ./collet-plugin-hello
