@@ -65,7 +65,7 @@ func named(text string, r Resolver) []Variable {
 	var found []Variable
 	e := &expander{home: r.Home}
 	e.lookup = func(name string) (string, bool) {
-		value, ok := r.Lookup(name)
+		value, ok := r.lookup(name)
 		state := VariableSet
 		if !ok {
 			state = VariableDefault // unless e knows of none; see below

@@ -18,7 +18,8 @@ import (
 
 // Resolver is what values may refer to.
 type Resolver struct {
-	// Lookup is a variable of the host's environment, as os.LookupEnv.
+	// Lookup is a variable of the host's environment, as os.LookupEnv. Without it none
+	// is set.
 	Lookup func(name string) (value string, ok bool)
 	// Home is what ~ stands for; "" when it is not known.
 	Home string
@@ -29,6 +30,13 @@ type Resolver struct {
 	// Keyring returns a secret that the system's keyring holds. It bounds the time.
 	// Without it a value that names one is an error.
 	Keyring func(ctx context.Context, service, account string) (string, error)
+}
+
+func (r Resolver) lookup(name string) (string, bool) {
+	if r.Lookup == nil {
+		return "", false
+	}
+	return r.Lookup(name)
 }
 
 // Resolved is a server's entry with its values expanded and its paths absolute.
@@ -204,7 +212,7 @@ func (x *resolution) plain(f field, text string) string { return x.text(f, text,
 
 // text expands a value in which "!" means nothing.
 func (x *resolution) text(f field, text string, secrets bool) string {
-	e := &expander{lookup: x.r.Lookup, home: x.r.Home, fetch: func(kind, where string) (string, error) {
+	e := &expander{lookup: x.r.lookup, home: x.r.Home, fetch: func(kind, where string) (string, error) {
 		if !secrets {
 			return "", errors.New("is no place for a secret, which others could see there; put it into env, headers, oauth or config")
 		}
@@ -344,7 +352,7 @@ func (x *resolution) members(b *bytes.Buffer, f field, v gjson.Result, open, end
 // like a server's cwd. One that cannot be expanded is left out and a Problem.
 func (h Host) ResolvePluginDirs(r Resolver) (dirs []string, problems []Problem) {
 	for i, text := range h.PluginDirs {
-		e := &expander{lookup: r.Lookup, home: r.Home}
+		e := &expander{lookup: r.lookup, home: r.Home}
 		dir, err := e.expand(text)
 		switch {
 		case err == nil && len(e.unset) > 0:

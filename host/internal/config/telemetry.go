@@ -63,7 +63,7 @@ func (h Host) ResolveAudit(r Resolver) (path string, fault *Problem) {
 		return "", nil
 	}
 	said := h.said[telemetry+".audit"]
-	e := &expander{lookup: r.Lookup, home: r.Home}
+	e := &expander{lookup: r.lookup, home: r.Home}
 	path, err := e.expand(text)
 	switch {
 	case err == nil && len(e.unset) > 0:
