@@ -115,6 +115,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/schema": "tools carry compiled schemas",
 	},
 	"host/internal/cli": {
+		"host/internal/pace":                "serve needs one processor while calls come one after the other",
 		"host":                              "the CLI is a face of the public API",
 		"host/enrich":                       "enrich is a face of it",
 		"host/internal/clientedit":          "connect puts collet into the files of other clients",
@@ -250,6 +251,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/lockfile":            "processes put plugins in place one at a time",
 		"host/internal/plugins/attestation": "it finds bundles, and receipts name who signed",
 	},
+	"host/internal/pace": {},
 	"host/internal/pins": {
 		"host/internal/lockfile": "processes change mcp.lock one at a time",
 		"host/internal/rawjson":  "digests are of JSON written in one way",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/pace"
 )
 
 // drainWait is how long answers in flight are waited for at the end.
@@ -101,6 +102,7 @@ func serveRun(ctx context.Context, opts *serveOptions) error {
 		return err
 	}
 	defer h.Close()
+	defer paced(h)()
 	return serveHTTP(ctx, opts, h)
 }
 
@@ -111,6 +113,7 @@ func serveOwn(ctx context.Context, opts *serveOptions, in io.Reader, out io.Writ
 		return err
 	}
 	defer h.Close()
+	defer paced(h)()
 	front := h.Front()
 	end := sync.OnceFunc(func() { closeFace(ctx, front) })
 	defer end()
@@ -123,6 +126,26 @@ func serveOwn(ctx context.Context, opts *serveOptions, in io.Reader, out io.Writ
 		return err
 	}
 	return nil // to be stopped is how serving ends
+}
+
+// paced keeps this process on one processor while its calls come one after the other,
+// until stop.
+func paced(h openHost) (stop func()) {
+	p := pace.New()
+	unsubscribe := h.Subscribe(func(e host.Event) {
+		switch {
+		case e.CallStarted != nil:
+			p.Begin()
+		case e.CallFinished != nil:
+			p.End()
+		case e.ServerChanged != nil: // starts go side by side
+			p.Burst()
+		}
+	})
+	return func() {
+		unsubscribe()
+		p.Close()
+	}
 }
 
 // closeFace ends what is being served.
