@@ -181,6 +181,9 @@ func TestColletInstallsOffline(t *testing.T) {
 	if !strings.Contains(string(lock), `"signer": "https://github.com/`+repository+workflow+`"`) {
 		t.Errorf("%s", lock)
 	}
+	if out, code := u.run(t, "--config", "mcp.toml", "plugins", "list"); code != 0 || !strings.Contains(out, "github.com/"+repository+workflow) {
+		t.Errorf("plugins list: exit code %d: %s", code, out)
+	}
 	// From then on it is that repository, and it is attested.
 	put := func(content string, bundle []byte) {
 		next := mirror(t, content, bundle)

@@ -3,23 +3,26 @@ package cli
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/plugins/install"
 	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
 type pluginsListOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
+	Store   install.Store
 	JSON    bool
 }
 
 func newCmdPluginsList(f *Factory, runF func(context.Context, *pluginsListOptions) error) *cobra.Command {
-	opts := &pluginsListOptions{Streams: f.Streams, Host: f.openOwn}
+	opts := &pluginsListOptions{Streams: f.Streams, Host: f.openOwn, Store: install.Store{Dir: host.InstalledPlugins()}}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the plugins of the servers, and those that are installed; starts none",
@@ -31,7 +34,7 @@ func newCmdPluginsList(f *Factory, runF func(context.Context, *pluginsListOption
 			return pluginsListRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"plugins":[{"name","path","servers","hooks","state","sha256","pins","lock","error"}]}`)
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"plugins":[{"name","path","servers","hooks","state","sha256","pins","lock","target","source","version","signer","error"}]}`)
 	return cmd
 }
 
@@ -44,6 +47,9 @@ func pluginsListRun(ctx context.Context, opts *pluginsListOptions) error {
 	plugins, err := h.Plugins(ctx)
 	if err != nil {
 		return err
+	}
+	for i := range plugins {
+		opts.installed(&plugins[i])
 	}
 	if opts.JSON {
 		var o rawjson.Object
@@ -63,9 +69,25 @@ func pluginsListRun(ctx context.Context, opts *pluginsListOptions) error {
 		if p.Error != "" {
 			where = p.Error
 		}
-		rows = append(rows, []string{p.Name, cmp.Or(string(p.State), "-"), strings.Join(append(p.Servers, p.Hooks...), " "), where})
+		rows = append(rows, []string{p.Name, cmp.Or(string(p.State), "-"), strings.Join(append(p.Servers, p.Hooks...), " "), cmp.Or(strings.TrimPrefix(p.Signer, "https://"), "-"), where})
 	}
-	return opts.Streams.Table([]string{"NAME", "PIN", "FOR", "FILE"}, rows)
+	return opts.Streams.Table([]string{"NAME", "PIN", "FOR", "ATTESTED BY", "FILE"}, rows)
+}
+
+// installed says of a plugin's file where it was installed from, and who attested it,
+// when the receipt is of that file: one that was put there since is nobody's.
+func (opts *pluginsListOptions) installed(p *host.Plugin) {
+	if p.Path == "" || filepath.Dir(p.Path) != filepath.Clean(opts.Store.Dir) {
+		return
+	}
+	r, err := opts.Store.Receipt(p.Name)
+	if err != nil || p.SHA256 != "" && p.SHA256 != r.SHA256 {
+		return
+	}
+	p.Source, p.Version = r.Source, r.Version
+	if r.Attested != nil {
+		p.Signer = cmp.Or(r.Attested.Identity, r.Attested.Repository)
+	}
 }
 
 func pluginJSON(o *rawjson.Object, p *host.Plugin) {
@@ -78,5 +100,8 @@ func pluginJSON(o *rawjson.Object, p *host.Plugin) {
 	o.Strings("pins", p.Pins)
 	o.OptionalString("lock", p.Lock)
 	o.OptionalString("target", p.Target)
+	o.OptionalString("source", p.Source)
+	o.OptionalString("version", p.Version)
+	o.OptionalString("signer", p.Signer)
 	o.OptionalString("error", p.Error)
 }
