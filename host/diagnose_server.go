@@ -15,6 +15,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/logfile"
 	"github.com/collet-dev/collet/host/internal/server"
 	"github.com/collet-dev/collet/sdk/failure"
+	"github.com/collet-dev/collet/sdk/launch"
 )
 
 // examine goes through the steps of one server's start.
@@ -90,7 +91,29 @@ func (h *Host) examine(ctx context.Context, n string, news *news) ServerDiagnosi
 	case st.Failure != nil:
 		d.failed("health", st.Failure, s.Redact)
 	}
+	if in.Unchecked != "" {
+		d.find(KindNote, "settings", "its settings are not validated, because its plugin's schema for them cannot be used: "+in.Unchecked, "tell the plugin's author")
+	}
+	if st.Pid != 0 {
+		d.conduct(st.Pid, s.Printed())
+	}
 	return d
+}
+
+// floodOf is how much a process may print while it is looked at before that is told, in
+// bytes: its log keeps little more than the last 5 MiB.
+const floodOf = 1 << 20
+
+// conduct tells of a process that works, and does what no adapter should.
+func (d *ServerDiagnosis) conduct(pid int, printed int64) {
+	if printed > floodOf {
+		d.find(KindNote, "stderr", fmt.Sprintf("it has written %d MiB to stderr since it was started; its log keeps the end of that", printed>>20),
+			"have it log less; 'collet servers logs "+d.Name+"' shows what it writes")
+	}
+	if strays := launch.Strays(pid); len(strays) > 0 {
+		d.find(KindNote, "processes", "processes that it started have left its session, and go on when it ends: "+some(strays),
+			"end them by hand, and tell the plugin's author")
+	}
 }
 
 func (d *ServerDiagnosis) find(kind Kind, check, message, advice string) {

@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +76,13 @@ func TestGrandchild(t *testing.T) {
 				pid, _ := strconv.Atoi(strings.Fields(l.await(t, "grandchild "))[1])
 				if !alive(pid) {
 					t.Fatal("there is no grandchild")
+				}
+				var left []string
+				if fault == "escape" && runtime.GOOS == "linux" {
+					left = []string{fmt.Sprintf("sleep (%d)", pid)}
+				}
+				if strays := Strays(p.Pid()); !slices.Equal(strays, left) {
+					t.Errorf("strays: %v, and not %v", strays, left)
 				}
 				if end == "stop" {
 					if err := p.Stop(t.Context()); err != nil {

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -43,18 +42,9 @@ func sessionMembers(sid int) []int {
 	return members
 }
 
-// sessionOf reads the session id from the text of /proc/PID/stat, proc(5):
-// "pid (comm) state ppid pgrp session ...", where comm may hold anything. It
-// returns 0 for a process that is dead already.
+// sessionOf reads the session id from the text of /proc/PID/stat. It returns 0 for a
+// process that is dead already.
 func sessionOf(stat []byte) int {
-	i := bytes.LastIndexByte(stat, ')')
-	if i < 0 {
-		return 0
-	}
-	fields := bytes.Fields(stat[i+1:])
-	if len(fields) < 4 || bytes.ContainsAny(fields[0], "ZXx") {
-		return 0
-	}
-	sid, _ := strconv.Atoi(string(fields[3]))
-	return sid
+	r, _ := relativeOf(stat)
+	return r.session
 }

@@ -32,7 +32,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/trust":                 "it says where the trusted files are listed",
 		"sdk/describe":                        "the secrets in the settings of a hook are by its schema",
 		"sdk/failure":                         "a diagnosis weighs classes of failures",
-		"sdk/launch":                          "a diagnosis tries the directory of sockets",
+		"sdk/launch":                          "a diagnosis tries the directory of sockets, and looks for processes that ran away",
 		"sdk/mcp":                             "a diagnosis looks a command up by the client's own rule",
 		"host/internal/codemode":              "it runs scripts",
 		"host/internal/codemode/child":        "a program that runs scripts is a script's process, too",

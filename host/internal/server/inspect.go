@@ -19,6 +19,7 @@ import (
 type Inspection struct {
 	PluginFile  string                // "" when it was not found
 	Description *describe.Description // nil when the plugin would not say
+	Unchecked   string                // why its config schema cannot be used; "" where it can, or there is none
 	References  []config.Reference    // what its values take from outside the file
 	Exposed     []int                 // of the command's arguments those that hold a secret
 	Command     *Command              // nil when it is no command server, its values cannot be resolved, or its PATH is a !command's
@@ -73,6 +74,9 @@ func (s *Server) inspect(ctx context.Context, set *config.Server, in *Inspection
 		}
 		return StepDescribe, f
 	}
+	if raw := in.Description.ConfigSchema; len(raw) > 0 {
+		in.Unchecked = s.env.Schemas.Compile(raw).Unchecked()
+	}
 	r := s.env.Resolver
 	r.Command = func(context.Context, string, string) (string, error) { return "", nil }
 	res, err := set.Resolve(ctx, r)
@@ -88,6 +92,17 @@ func (s *Server) inspect(ctx context.Context, set *config.Server, in *Inspection
 		}
 	}
 	return StepNone, nil
+}
+
+// Printed is how many bytes the process that runs has written to stderr, as far as they
+// have been taken; 0 when none runs.
+func (s *Server) Printed() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == nil || s.run.log == nil {
+		return 0
+	}
+	return s.run.log.taken.Load()
 }
 
 // Upstream is what a running server's upstream said of itself.

@@ -3,6 +3,7 @@ package server
 import (
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -15,6 +16,7 @@ import (
 type log struct {
 	file    *logfile.Writer
 	secrets *redact.Set
+	taken   atomic.Int64 // bytes of the lines so far
 }
 
 // openLog opens the server's log file. A file that cannot be had must not keep
@@ -25,7 +27,7 @@ func openLog(path string, host *slog.Logger, secrets *redact.Set) *log {
 		host.Warn("the server's log is not kept", "error", err)
 		return &log{}
 	}
-	return &log{file, secrets}
+	return &log{file: file, secrets: secrets}
 }
 
 // KeepLog keeps what a process writes to stderr in a file, as the servers' logs are
@@ -38,6 +40,7 @@ func KeepLog(path string, host *slog.Logger, secrets *redact.Set) (line func([]b
 // line keeps one line of stderr, in its readable form, with its time and without
 // secrets.
 func (l *log) line(line []byte) {
+	l.taken.Add(int64(len(line)))
 	if l.file != nil {
 		_ = l.file.Line([]byte(time.Now().UTC().Format("2006-01-02T15:04:05.000Z ") + l.secrets.Text(plain(line))))
 	}

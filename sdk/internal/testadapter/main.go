@@ -45,6 +45,7 @@
 //	watchsilent      Watch never sends
 //	unhealthy        the health service says NOT_SERVING
 //	sickens          the same, from the second answer on
+//	hugelist=BYTES   its list has a tool with a definition of that size
 //
 // With the mode "proper" it serves another adapter in place of all that follows, one
 // that keeps the contract, with the settings url and token and the tools echo {text},
@@ -52,7 +53,7 @@
 //
 //	describelies describeasks         describe says another version, asks a proxy
 //	oddname oddversion oddfeature     in its description
-//	arrayschema unmarked noschema     its config_schema
+//	arrayschema unmarked noschema badschema   its config_schema
 //	nocookie mute stays               by hand: exits with 0, says nothing, stays
 //	chatty           prints to the real stdout
 //	anyconfig noproblems dieswrong    a bad config: accepted, without problems, fatal

@@ -65,6 +65,8 @@ func (p *proper) description() *describe.Description {
 		d.ConfigSchema = json.RawMessage(`{"type":"array"}`)
 	case p.modes.has("unmarked"):
 		d.ConfigSchema = json.RawMessage(`{"type":"object","properties":{"api_token":{"type":"string"}}}`)
+	case p.modes.has("badschema"):
+		d.ConfigSchema = json.RawMessage(`{"type":"objekt"}`)
 	case p.modes.has("noschema"):
 		d.ConfigSchema = nil
 	}

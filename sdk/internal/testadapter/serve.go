@@ -55,6 +55,9 @@ func serve(modes faults) {
 			if modes.has("smallsend") {
 				send = grpcDefault
 			}
+			if modes.has("hugelist") {
+				send = 2 * wire.MaxMessage
+			}
 			return grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(receive), grpc.MaxSendMsgSize(send), grpc.UnaryInterceptor(s.answer))...)
 		},
 	})
@@ -153,6 +156,10 @@ func (s *served) ListTools(context.Context, *adapterpb.ListToolsRequest) (*adapt
 	for name := range tools {
 		definition, _ := json.Marshal(map[string]any{"name": name, "inputSchema": map[string]any{"type": "object"}})
 		reply.Tools = append(reply.Tools, &adapterpb.Tool{Name: name, Definition: definition, AsksConsent: name == guarded})
+	}
+	if n, ok := s.modes.get("hugelist"); ok {
+		definition := fmt.Appendf(nil, `{"name":"huge","description":"%s","inputSchema":{"type":"object"}}`, strings.Repeat("h", number(n)))
+		reply.Tools = append(reply.Tools, &adapterpb.Tool{Name: "huge", Definition: definition})
 	}
 	slices.SortFunc(reply.Tools, func(a, b *adapterpb.Tool) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return reply, nil
