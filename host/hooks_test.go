@@ -146,7 +146,7 @@ config = ` + test.config + "\n"
 // A hook that ended is started again for the next call.
 func TestHookComesBack(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("processes are found with pkill")
+		t.Skip("processes are killed with kill")
 	}
 	h := open(t, helloToml+`
 [hooks.h]
