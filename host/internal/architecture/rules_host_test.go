@@ -253,10 +253,11 @@ var hostRules = map[string]map[string]string{
 	},
 	"host/internal/pace": {},
 	"host/internal/pins": {
-		"host/internal/lockfile": "processes change mcp.lock one at a time",
-		"host/internal/rawjson":  "digests are of JSON written in one way",
-		"host/internal/rewrite":  "mcp.lock is replaced at once",
-		"host/internal/statedir": "nobody else puts files in the place of copies",
+		"host/internal/versioned": "its file says which version it is",
+		"host/internal/lockfile":  "processes change mcp.lock one at a time",
+		"host/internal/rawjson":   "digests are of JSON written in one way",
+		"host/internal/rewrite":   "mcp.lock is replaced at once",
+		"host/internal/statedir":  "nobody else puts files in the place of copies",
 	},
 	"host/internal/plugins": {
 		"host/internal/name": "near misses of a plugin's name",
@@ -310,6 +311,8 @@ var hostRules = map[string]map[string]string{
 		"host/internal/rawjson":  "the trace goes on in _meta, whose other bytes stay",
 	},
 	"host/internal/trust": {
-		"host/internal/lockfile": "processes change the list one at a time",
+		"host/internal/versioned": "its file says which version it is",
+		"host/internal/lockfile":  "processes change the list one at a time",
 	},
+	"host/internal/versioned": {},
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
 	"github.com/collet-dev/collet/host/internal/rewrite"
+	"github.com/collet-dev/collet/host/internal/versioned"
 )
 
 // version is that of the format. Another one may mean other things by the same
@@ -144,22 +145,9 @@ func readFile(path string) ([]byte, error) {
 
 // parse reads a file, which may be hostile, or hand-merged.
 func parse(data []byte) (*Lock, error) {
-	var head struct {
-		Version *int `json:"version"`
-	}
-	switch err := json.Unmarshal(data, &head); {
-	case err != nil:
-		return nil, fmt.Errorf("it is damaged: %w", err)
-	case head.Version == nil:
-		return nil, errors.New("it is damaged: it has no version")
-	case *head.Version != version:
-		return nil, fmt.Errorf("it has version %d, and this collet knows version %d: a newer collet wrote it", *head.Version, version)
-	}
 	var doc document
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("it is damaged: %w", err)
+	if err := versioned.Read(data, version, &doc); err != nil {
+		return nil, err
 	}
 	for key, p := range doc.Plugins {
 		for platform, sum := range p.SHA256 {

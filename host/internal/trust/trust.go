@@ -8,7 +8,6 @@
 package trust
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -24,6 +23,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
+	"github.com/collet-dev/collet/host/internal/versioned"
 )
 
 // Sum is the SHA-256 of a file's content.
@@ -117,23 +117,9 @@ func (s Store) unusable(err error) error {
 }
 
 func parse(data []byte) ([]Entry, error) {
-	// A later version may mean other things by the same words.
-	var head struct {
-		Version *int `json:"version"`
-	}
-	switch err := json.Unmarshal(data, &head); {
-	case err != nil:
-		return nil, fmt.Errorf("it is damaged: %w", err)
-	case head.Version == nil:
-		return nil, errors.New("it is damaged: it has no version")
-	case *head.Version != version:
-		return nil, fmt.Errorf("it has version %d, and this collet knows version %d", *head.Version, version)
-	}
 	var doc document
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("it is damaged: %w", err)
+	if err := versioned.Read(data, version, &doc); err != nil {
+		return nil, err
 	}
 	entries := make([]Entry, 0, len(doc.Files))
 	for _, f := range doc.Files {

@@ -1,0 +1,35 @@
+// Package versioned reads the JSON files that a host keeps for later ones: each says
+// its version, and another version's words may mean something else. It writes nothing.
+package versioned
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Read decodes data, an object whose member version is want, into doc. A member that
+// doc does not know is an error, as is all that is no such object. The error goes on
+// after the file's name and says what is wrong with it.
+func Read(data []byte, want int, doc any) error {
+	var head struct {
+		Version *int `json:"version"`
+	}
+	switch err := json.Unmarshal(data, &head); {
+	case err != nil:
+		return fmt.Errorf("it is damaged: %w", err)
+	case head.Version == nil:
+		return errors.New("it is damaged: it has no version")
+	case *head.Version > want:
+		return fmt.Errorf("it has version %d, and this collet knows version %d: a newer collet wrote it", *head.Version, want)
+	case *head.Version != want:
+		return fmt.Errorf("it has version %d, and this collet knows version %d", *head.Version, want)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(doc); err != nil {
+		return fmt.Errorf("it is damaged: %w", err)
+	}
+	return nil
+}
