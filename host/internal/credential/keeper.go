@@ -69,7 +69,7 @@ type Keeper struct {
 	flights map[string]*flight
 	cooling map[string]cooling
 	issued  map[string]issued // of grants that need no person
-	unsaved map[string]store.Credential
+	unsaved map[string]unsaved
 }
 
 type clientKey struct{ resource, caFile string }
@@ -88,7 +88,7 @@ func Open(opt Options) *Keeper {
 	k := &Keeper{
 		opt: opt, store: &store.Store{Path: opt.Path},
 		clients: map[clientKey]*fetch.Client{}, flights: map[string]*flight{}, cooling: map[string]cooling{},
-		issued: map[string]issued{}, unsaved: map[string]store.Credential{},
+		issued: map[string]issued{}, unsaved: map[string]unsaved{},
 	}
 	if opt.Keyring == KeyringAuto {
 		k.store.Keyring = store.System()
@@ -97,7 +97,8 @@ func Open(opt Options) *Keeper {
 	return k
 }
 
-// Close waits for refreshes under way, at most 10 s, and ends what goes on then.
+// Close waits for refreshes under way, at most 10 s, and ends what goes on then. What
+// could not be stored is tried to be stored once more.
 // Calls fail from then on.
 func (k *Keeper) Close() {
 	k.closing.Do(func() {
@@ -107,6 +108,7 @@ func (k *Keeper) Close() {
 		timer := time.AfterFunc(closeGrace, k.cancel)
 		k.work.Wait()
 		timer.Stop()
+		k.writeLast()
 		k.cancel()
 		for _, c := range k.clients {
 			c.Close()

@@ -33,6 +33,9 @@ func (k *Keeper) Logout(ctx context.Context, s Settings) error {
 	}
 	var failedAll error
 	for _, e := range gone {
+		if u, ok := k.unsavedOf(e); ok {
+			e = u.Credential // the tokens that count
+		}
 		k.mu.Lock()
 		delete(k.unsaved, flightKey(e))
 		k.mu.Unlock()

@@ -2,8 +2,6 @@ package credential
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,8 +20,6 @@ const (
 	// answer; it doubles up to coolMost.
 	coolFirst = time.Second
 	coolMost  = 15 * time.Second
-	// saves is how often a new token is tried to be written.
-	saves = 3
 )
 
 // attempts are the pauses before the first and each further request of a flight.
@@ -93,7 +89,8 @@ func (k *Keeper) fly(key, of string, f *flight, run func(context.Context) (store
 		delete(k.cooling, key)
 	} else {
 		pause := coolFirst
-		if last := k.cooling[key]; last.of == of {
+		// Whoever has made room for a file calls again at once.
+		if last := k.cooling[key]; last.of == of && !isUnkept(f.err) {
 			pause = min(max(2*last.pause, coolFirst), coolMost)
 		}
 		k.cooling[key] = cooling{of: of, until: k.opt.Now().Add(pause), pause: pause, err: f.err}
@@ -108,9 +105,14 @@ func (k *Keeper) renew(ctx context.Context, s Settings, seen store.Credential) (
 	if err != nil {
 		return seen, invalid(s, err)
 	}
-	unlock, err := lockfile.Lock(ctx, k.lockPath(seen))
-	if err != nil {
+	// A file of its own for each credential, since a refresh lasts as long as its
+	// authorization server likes.
+	unlock, err := lockfile.Lock(ctx, k.beside(seen, ".lock"))
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return seen, failed(ctx, s, "wait for the refresh of another process", err)
+	case err != nil:
+		return seen, cannotKeep(s, err)
 	}
 	defer unlock()
 	e, err := k.credential(s)
@@ -126,6 +128,13 @@ func (k *Keeper) renew(ctx context.Context, s Settings, seen store.Credential) (
 	case e.Refresh == "":
 		return seen, needsLogin(s, "it cannot be refreshed")
 	}
+	// Once the server has been asked the old refresh token may be worth nothing: what it
+	// answers must not fail to be written.
+	room, err := k.store.Reserve(ctx, k.beside(seen, ".next"))
+	if err != nil {
+		return seen, cannotKeep(s, err)
+	}
+	defer room.Release()
 	at := grant.Endpoint{URL: e.TokenEndpoint, ClientID: e.Client.ID, Secret: e.Client.Secret, Method: e.Client.Method}
 	if e.Client.Source == store.Configured {
 		at.Secret = s.ClientSecret
@@ -144,14 +153,7 @@ func (k *Keeper) renew(ctx context.Context, s Settings, seen store.Credential) (
 	if err != nil {
 		return seen, k.refused(ctx, s, *e, err)
 	}
-	return k.keep(ctx, s, *e, tokens, asked)
-}
-
-// lockPath is a file of its own for each credential, since a refresh lasts as long
-// as its authorization server likes.
-func (k *Keeper) lockPath(e store.Credential) string {
-	sum := sha256.Sum256([]byte(flightKey(e)))
-	return k.store.Path + "." + hex.EncodeToString(sum[:6]) + ".lock"
+	return k.keep(ctx, s, *e, tokens, asked, room)
 }
 
 // persist asks for tokens until the answer is one that asking again does not change,
@@ -234,69 +236,6 @@ func blot(text string, secrets ...string) string {
 		}
 	}
 	return text
-}
-
-// keep stores new tokens. When that fails they are kept for this process: the old
-// ones may be worth nothing any more.
-func (k *Keeper) keep(ctx context.Context, s Settings, old store.Credential, t grant.Tokens, asked time.Time) (store.Credential, error) {
-	e := k.with(old, t, asked)
-	var err error
-	for i := range saves {
-		if i > 0 && sleep(ctx, attempts[1]) != nil {
-			break
-		}
-		gone := false
-		result := e
-		err = k.store.Change(context.WithoutCancel(ctx), func(c *store.Contents) error {
-			switch now := c.Credential(old.Endpoint, old.Issuer); {
-			case now == nil:
-				gone = true
-			case now.Refresh != old.Refresh && !k.isUnsaved(old):
-				result = *now // somebody logged in meanwhile
-			default:
-				e.Wanted = now.Wanted
-				*now = e
-			}
-			return nil
-		})
-		if gone {
-			if err := k.revoke(ctx, s, e); err != nil {
-				k.opt.Log.Warn("a token of somebody who had logged out could not be revoked", "server", s.Server, "error", err)
-			}
-			return old, needsLogin(s, "it was logged out meanwhile")
-		}
-		if err == nil {
-			k.mu.Lock()
-			delete(k.unsaved, flightKey(old))
-			k.mu.Unlock()
-			return result, nil
-		}
-	}
-	k.opt.Log.Error("a refreshed token could not be stored; it serves this process alone", "server", s.Server, "error", err)
-	k.mu.Lock()
-	k.unsaved[flightKey(old)] = e
-	k.mu.Unlock()
-	return e, nil
-}
-
-func (k *Keeper) isUnsaved(e store.Credential) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	u, ok := k.unsaved[flightKey(e)]
-	return ok && u.Refresh == e.Refresh
-}
-
-// with is a credential with new tokens in it, which were asked for at that time.
-func (k *Keeper) with(e store.Credential, t grant.Tokens, asked time.Time) store.Credential {
-	k.tell(t.Access, t.Refresh)
-	e.Access, e.Refresh, e.Obtained, e.Expiry, e.Refused = t.Access, t.Refresh, asked.UTC().Round(0), time.Time{}, ""
-	if t.Known {
-		e.Expiry = e.Obtained.Add(t.Lifetime)
-	}
-	if t.Scopes != nil {
-		e.Scopes = t.Scopes
-	}
-	return e
 }
 
 // sleep waits, unless ctx is done before.

@@ -222,14 +222,112 @@ func TestUnwritable(t *testing.T) {
 	if again := mustToken(t, k, s, Need{}); again != tok {
 		t.Errorf("%+v, want %+v", again, tok)
 	}
+	stored := func() string {
+		t.Helper()
+		c, err := (&store.Store{Path: k.opt.Path}).Read()
+		if err != nil || len(c.Credentials) != 1 {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		return c.Credentials[0].Access
+	}
+	if stored() == tok.Value {
+		t.Fatal("it was written, and nothing is tested")
+	}
+	// A later use writes it, once that is possible.
+	c.set(2 * savePause)
+	if again := mustToken(t, k, s, Need{}); again != tok || stored() != tok.Value {
+		t.Errorf("%+v was not written when it could be", tok)
+	}
 	as.Expire()
-	c.set(2 * justIssued)
-	next := mustToken(t, k, s, Need{Rejected: tok.Value})
-	if c, _ := (&store.Store{Path: k.opt.Path}).Read(); c.Credentials[0].Access != next.Value {
-		t.Error("it was not written when it could be")
+	c.set(2*savePause + 2*justIssued)
+	if next := mustToken(t, k, s, Need{Rejected: tok.Value}); stored() != next.Value {
+		t.Error("the next one was not written")
 	}
 	if c := as.Counts(); c.Reuses != 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// What could not be written is written by the end of the process, or given back by a
+// logout.
+func TestUnwrittenAtTheEnd(t *testing.T) {
+	for name, end := range map[string]func(*Keeper, Settings) error{
+		"close":  func(k *Keeper, _ Settings) error { k.Close(); return nil },
+		"logout": func(k *Keeper, s Settings) error { return k.Logout(context.Background(), s) },
+	} {
+		as := fakeauth.Start(t)
+		k := open(t)
+		s := settings(as)
+		mustLogin(t, k, s)
+		outdate(t, as, k.opt.Path)
+		as.Change(func() {
+			as.After = func(int, http.ResponseWriter, *http.Request) bool {
+				if err := errors.Join(os.Rename(k.opt.Path, k.opt.Path+".old"), os.Mkdir(k.opt.Path, 0o700)); err != nil {
+					t.Error(err)
+				}
+				return false
+			}
+		})
+		tok := mustToken(t, k, s, Need{})
+		as.Change(func() { as.After = nil })
+		if err := errors.Join(os.Remove(k.opt.Path), os.Rename(k.opt.Path+".old", k.opt.Path)); err != nil {
+			t.Fatal(err)
+		}
+		if err := end(k, s); err != nil {
+			t.Error(err)
+		}
+		if name == "logout" {
+			if _, good := as.Families(); good != 0 {
+				t.Error("the token that was not written is good after the logout")
+			}
+			continue
+		}
+		if got := mustToken(t, openAt(t, k.opt.Path, nil), s, Need{}); got.Value != tok.Value {
+			t.Errorf("%s: the next process has %+v, want %+v", name, got, tok)
+		}
+	}
+}
+
+// Nobody is asked for a token that could not be kept.
+func TestNoRoom(t *testing.T) {
+	as := fakeauth.Start(t)
+	var c clock
+	k := openAt(t, filepath.Join(t.TempDir(), "c.json"), c.now)
+	s := settings(as)
+	mustLogin(t, k, s)
+	first := mustToken(t, k, s, Need{})
+	stored, _ := k.credential(s)
+	taken := k.beside(*stored, ".next") // by what is no file, and cannot be removed
+	if err := os.MkdirAll(filepath.Join(taken, "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	requests := as.Counts().TokenRequests
+	c.set(59*time.Minute + 30*time.Second)
+	if tok := mustToken(t, k, s, Need{}); tok != first {
+		t.Errorf("%+v, want the one that is good for half a minute", tok)
+	}
+	c.set(61 * time.Minute)
+	f := wantFailure(t, tokenError(t, k, s, Need{}), failure.AuthFailure)
+	for _, want := range []string{"the new credentials of docs cannot be kept: ", filepath.Base(taken), "; see to it that collet can write there, and call again"} {
+		if !strings.Contains(f.Message, want) {
+			t.Errorf("message %q, want %q", f.Message, want)
+		}
+	}
+	if f.Delivery != failure.NotSent || strings.Contains(f.Message, "auth login") || strings.Contains(f.Message, first.Value) {
+		t.Errorf("%+v", f)
+	}
+	if n := as.Counts().TokenRequests - requests; n != 0 {
+		t.Errorf("%d requests for tokens that could not be kept", n)
+	}
+	if err := os.RemoveAll(taken); err != nil {
+		t.Fatal(err)
+	}
+	c.set(61*time.Minute + coolFirst)
+	if tok := mustToken(t, k, s, Need{}); !as.Accepts(tok.Value) {
+		t.Errorf("%+v", tok)
+	}
+	if left, _ := filepath.Glob(k.opt.Path + ".*.next"); left != nil {
+		t.Errorf("left behind: %q", left)
 	}
 }
 

@@ -64,6 +64,7 @@ func (k *Keeper) Token(ctx context.Context, s Settings, need Need) (Token, error
 		if e == nil {
 			return Token{}, needsLogin(s, "nobody has logged in yet")
 		}
+		k.writeAgain(ctx, *e)
 		if e.Client.Source == store.Configured && e.Client.ID != s.ClientID || s.ClientID != "" && e.Client.ID != s.ClientID {
 			return Token{}, needsLogin(s, "the stored one belongs to another client_id than the configured one")
 		}
@@ -116,7 +117,7 @@ func (k *Keeper) credential(s Settings) (*store.Credential, error) {
 	found := *e
 	k.mu.Lock()
 	if u, ok := k.unsaved[flightKey(found)]; ok && u.Obtained.After(found.Obtained) {
-		found = u
+		found = u.Credential
 	}
 	k.mu.Unlock()
 	k.tell(found.Access, found.Refresh, found.Client.Secret)

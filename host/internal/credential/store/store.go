@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-
-	"github.com/collet-dev/collet/host/internal/lockfile"
 )
 
 const (
@@ -114,17 +112,14 @@ func load(path string) ([]byte, fs.FileInfo, error) {
 // change gets a copy of the contents; what it returns is the error, and nothing is
 // written with one.
 func (s *Store) Change(ctx context.Context, change func(*Contents) error) error {
-	if !filepath.IsAbs(s.Path) {
-		return s.unusable(errors.New("the path is not absolute; is there a home directory?"))
-	}
-	if err := os.MkdirAll(filepath.Dir(s.Path), 0o700); err != nil {
-		return s.unusable(err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, lockWait)
-	defer cancel()
-	unlock, err := lockfile.Lock(ctx, s.Path+".lock")
+	return s.change(ctx, change, s.place)
+}
+
+// change is Change with a place of its own for what is written.
+func (s *Store) change(ctx context.Context, change func(*Contents) error, place func([]byte) error) error {
+	unlock, err := s.lock(ctx)
 	if err != nil {
-		return s.unusable(err)
+		return err
 	}
 	defer unlock()
 	s.mu.Lock()
@@ -137,9 +132,14 @@ func (s *Store) Change(ctx context.Context, change func(*Contents) error) error 
 	if err := change(&c); err != nil {
 		return err
 	}
-	if err := s.write(c); err != nil {
+	data, err := s.encode(c)
+	if err == nil {
+		err = place(data)
+	}
+	if err != nil {
 		return fmt.Errorf("write the credentials to %s: %w", s.Path, err)
 	}
+	s.info = nil // whoever reads next looks at the file
 	return nil
 }
 
@@ -147,19 +147,21 @@ func (c Contents) clone() Contents {
 	return Contents{Registrations: append([]Registration(nil), c.Registrations...), Credentials: append([]Credential(nil), c.Credentials...)}
 }
 
-func (s *Store) write(c Contents) error {
+// encode is the contents as they stand in the file, sealed where there is a keyring.
+func (s *Store) encode(c Contents) ([]byte, error) {
 	f := file{Version: version, Contents: &c}
 	if key := s.sealing(); key != nil {
 		sealed, err := seal(key, c)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		f.Sealed, f.Contents = sealed, &Contents{}
 	}
-	data, err := encode(f)
-	if err != nil {
-		return err
-	}
+	return encode(f)
+}
+
+// place writes a new file and puts it in the place of the old one.
+func (s *Store) place(data []byte) error {
 	// Nobody else writes: what is there was left by a process that was killed.
 	pattern := "." + filepath.Base(s.Path) + ".*"
 	orphans, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), pattern)) // fails for bad patterns alone
@@ -176,11 +178,7 @@ func (s *Store) write(c Contents) error {
 	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(temp.Name(), s.Path); err != nil {
-		return err
-	}
-	s.info = nil // whoever reads next looks at the file
-	return nil
+	return os.Rename(temp.Name(), s.Path)
 }
 
 // Location says for a person where the credentials are.
