@@ -172,17 +172,33 @@ func statusError(resp *http.Response) error {
 	case code < 300:
 		return nil
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
-		after, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 16)
-		if after > 0 {
-			f := answered(failure.RateLimited, code)
-			f.RetryAfter = time.Duration(after) * time.Second
-			return f
+		f := answered(failure.RateLimited, code)
+		f.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+		if f.RetryAfter > 0 {
+			f.Message += fmt.Sprintf("; try again in %s", f.RetryAfter)
+		} else {
+			f.Message += "; it does not say for how long: wait a minute before you try it again, or read another page"
 		}
-		fallthrough
+		return f
 	case code >= 500:
 		return answered(failure.ServerError, code)
 	}
 	return fmt.Errorf("the page answers %d %s", code, http.StatusText(code))
+}
+
+// maxRetryAfter bounds what is believed of a Retry-After.
+const maxRetryAfter = 24 * time.Hour
+
+// retryAfter is what a Retry-After says, in seconds or as a date (RFC 9110 section
+// 10.2.3); 0 when it says nothing that can be waited for.
+func retryAfter(header string, now time.Time) time.Duration {
+	var wait time.Duration
+	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(header); err == nil {
+		wait = at.Sub(now).Round(time.Second)
+	}
+	return min(max(wait, 0), maxRetryAfter)
 }
 
 func answered(class failure.Class, code int) *failure.Failure {

@@ -111,7 +111,8 @@ func TestStatuses(t *testing.T) {
 	}{
 		{404, "", failure.Unknown, 0}, {401, "", failure.Unknown, 0}, {403, "", failure.Unknown, 0}, {410, "", failure.Unknown, 0}, {300, "", failure.Unknown, 0},
 		{429, "9", failure.RateLimited, 9 * time.Second}, {503, "3", failure.RateLimited, 3 * time.Second},
-		{429, "", failure.ServerError, 0}, {503, "soon", failure.ServerError, 0}, {500, "", failure.ServerError, 0},
+		{429, "", failure.RateLimited, 0}, {503, "soon", failure.RateLimited, 0}, {429, "-1", failure.RateLimited, 0}, {500, "", failure.ServerError, 0},
+		{429, "4294967295", failure.RateLimited, maxRetryAfter}, {429, "Sun, 06 Nov 1994 08:49:37 GMT", failure.RateLimited, 0},
 	} {
 		at := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", c.after)
@@ -126,6 +127,20 @@ func TestStatuses(t *testing.T) {
 		if ok != (c.class != failure.Unknown) || ok && (f.Class != c.class || f.RetryAfter != c.retry || f.UpstreamCode != c.status) {
 			t.Errorf("%d %q: error %+v", c.status, c.after, err)
 		}
+		if c.class != failure.RateLimited {
+			continue
+		}
+		advice := "; it does not say for how long: wait a minute before you try it again, or read another page"
+		if c.retry > 0 {
+			advice = "; try again in " + c.retry.String()
+		}
+		if !strings.HasSuffix(f.Message, advice) {
+			t.Errorf("%d %q: message %q", c.status, c.after, f.Message)
+		}
+	}
+	now := time.Date(1994, 11, 6, 8, 49, 0, 0, time.UTC)
+	if got := retryAfter("Sun, 06 Nov 1994 08:49:37 GMT", now); got != 37*time.Second {
+		t.Errorf("a date in 37 s is %s", got)
 	}
 }
 
