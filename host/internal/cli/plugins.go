@@ -6,7 +6,7 @@ func newCmdPlugins(f *Factory) *cobra.Command {
 	return group("plugins <command>", "Know, pin and accept the plugins that servers are reached through, and write new ones",
 		"  collet plugins list\n  collet plugins lock --check\n  collet plugins trust github",
 		newCmdPluginsList(f, nil), newCmdPluginsLock(f, nil), newCmdPluginsTrust(f, nil),
-		newCmdPluginsInstall(f, nil), newCmdPluginsUpgrade(f, nil), newCmdPluginsRemove(f, nil), newCmdPluginsPin(f, nil),
+		newCmdPluginsInstall(f, nil), newCmdPluginsUpgrade(f, nil), newCmdPluginsRemove(f, nil), newCmdPluginsPrune(f, nil), newCmdPluginsPin(f, nil),
 		newCmdPluginsNew(f, nil), newCmdPluginsVerify(f, nil),
 	)
 }

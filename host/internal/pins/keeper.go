@@ -127,6 +127,9 @@ func (k *Keeper) Admit(ctx context.Context, u Use) (*Executable, error) {
 	if k.shipped(u.Path) {
 		return &Executable{Path: u.Path, Run: u.Path}, nil
 	}
+	if !k.Frozen {
+		k.noteUser(u)
+	}
 	x, err := k.Copies.Of(ctx, u.Path)
 	if err != nil {
 		return nil, err

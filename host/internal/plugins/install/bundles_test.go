@@ -167,12 +167,19 @@ func TestDiscard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.Discard() // somebody may have pinned it
-	if _, err := os.Stat(first.path); err != nil {
-		t.Error(err)
+	if err := s.Use(t.Context(), first); err != nil {
+		t.Fatal(err)
 	}
-	first.Discard()
-	if left, _ := os.ReadDir(filepath.Join(s.Dir, "store")); len(left) != 0 {
+	again.Discard() // somebody uses it
+	if inUse(t, s, "x") != "content" {
+		t.Error("what is in use was discarded")
+	}
+	third, err := s.Stage(t.Context(), "x", strings.NewReader("something else"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	third.Discard()
+	if left, _ := os.ReadDir(filepath.Join(s.Dir, "store")); len(left) != 1 {
 		t.Errorf("%v is left", left)
 	}
 }

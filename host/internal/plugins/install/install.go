@@ -8,6 +8,7 @@
 // A directory of installed plugins holds
 //
 //	store/SHA256/collet-plugin-NAME   each file that was installed, never written again
+//	store/.part-*                     what is being fetched
 //	collet-plugin-NAME                a link to the one in use; what is looked for
 //	receipts/NAME.json                where it came from; written last
 package install
@@ -56,6 +57,8 @@ type Store struct {
 
 const (
 	prefix = "collet-plugin-"
+	// What is not in its place yet, and is left over where a process was killed.
+	partPrefix, linkPrefix = ".part-", ".link-"
 	// lockWait bounds the wait for another process that installs, which holds the lock
 	// while it puts a file in place, not while it fetches.
 	lockWait = 30 * time.Second
@@ -71,8 +74,8 @@ var ErrNotInstalled = errors.New("it is not installed")
 // Staged is a plugin that was fetched and checked, and is not in use yet.
 type Staged struct {
 	Receipt
-	path    string   // in the store
-	fresh   bool     // it was not there before
+	part    string   // its file, in the store under a name that nobody looks for
+	size    int64    // in bytes
 	digests []string // the SHA-256 of what was fetched, and of the plugin's file if it was packed
 }
 
@@ -82,21 +85,25 @@ func (s Store) at(step string) {
 	}
 }
 
-// Stage puts a plugin's file, as r reads, into the store. It changes nothing for those
-// who use the plugin. want is the SHA-256 that it has to have; "" is any.
-func (s Store) Stage(ctx context.Context, name string, r io.Reader, want string) (*Staged, error) {
+// Stage puts a plugin's file, as r reads, beside those of the store. It changes nothing
+// for those who use the plugin. want is the SHA-256 that it has to have; "" is any.
+// Either Use or Discard is to be called with what it returns.
+func (s Store) Stage(ctx context.Context, name string, r io.Reader, want string) (_ *Staged, err error) {
 	if !pluginName.MatchString(name) {
 		return nil, fmt.Errorf("%q is no plugin's name", name)
 	}
-	store := filepath.Join(s.Dir, "store")
-	if err := os.MkdirAll(store, 0o700); err != nil {
+	if err := os.MkdirAll(s.store(), 0o700); err != nil {
 		return nil, err
 	}
-	part, err := os.OpenFile(filepath.Join(store, ".part-"+strings.ToLower(rand.Text())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+	part, err := os.OpenFile(filepath.Join(s.store(), partPrefix+strings.ToLower(rand.Text())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(part.Name()) // fails once it is renamed
+	defer func() {
+		if err != nil {
+			_ = os.Remove(part.Name())
+		}
+	}()
 	h := sha256.New()
 	n, err := io.Copy(io.MultiWriter(part, h), io.LimitReader(contextReader{ctx, r}, maxPlugin+1))
 	s.at("written")
@@ -112,45 +119,34 @@ func (s Store) Stage(ctx context.Context, name string, r io.Reader, want string)
 	case want != "" && sum != want:
 		return nil, fmt.Errorf("its sha256 is %s, and its checksum says %s: it was damaged on the way, or somebody changed it", sum, want)
 	}
-	dir := filepath.Join(store, sum)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, fileName(name))
 	s.at("checked")
-	fresh := false
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() != n {
-		if err := os.Rename(part.Name(), path); err != nil {
-			return nil, err
-		}
-		fresh = true
-	}
-	s.at("stored")
-	return &Staged{Receipt: Receipt{Name: name, SHA256: sum}, path: path, fresh: fresh, digests: []string{sum}}, nil
+	return &Staged{Receipt: Receipt{Name: name, SHA256: sum}, part: part.Name(), size: n, digests: []string{sum}}, nil
 }
+
+func (s Store) store() string { return filepath.Join(s.Dir, "store") }
 
 // Digests are the SHA-256 of what was fetched, and of the plugin's file if that was
 // packed: what attests it names one of them.
 func (p *Staged) Digests() []string { return p.digests }
 
-// Discard takes a staged plugin out of the store that is not to be used, unless it
-// was there before.
-func (p *Staged) Discard() {
-	if p.fresh {
-		_ = os.Remove(p.path)
-		_ = os.Remove(filepath.Dir(p.path))
-	}
-}
+// Discard removes a staged plugin that is not to be used.
+func (p *Staged) Discard() { _ = os.Remove(p.part) }
 
 // Use puts a staged plugin in the place of the version in use. When it fails, or the
 // process ends on the way, that version is in use still, or this one is.
 func (s Store) Use(ctx context.Context, p *Staged) error {
+	defer p.Discard() // there is nothing to remove once it is in the store
 	unlock, err := s.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := s.link(p.Name, p.path); err != nil {
+	// Under the lock, because Prune would take a version away that nothing leads to yet.
+	path, err := s.keep(p)
+	if err == nil {
+		err = s.link(p.Name, path)
+	}
+	if err != nil {
 		return fmt.Errorf("put %s in place: %w", p.Name, err)
 	}
 	s.at("linked")
@@ -161,9 +157,27 @@ func (s Store) Use(ctx context.Context, p *Staged) error {
 	return nil
 }
 
+// keep gives a staged file its place in the store, unless it is there already.
+func (s Store) keep(p *Staged) (path string, err error) {
+	dir := filepath.Join(s.store(), p.SHA256)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	s.at("made its directory")
+	path = filepath.Join(dir, fileName(p.Name))
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == p.size {
+		return path, nil
+	}
+	if err := os.Rename(p.part, path); err != nil {
+		return "", err
+	}
+	s.at("stored")
+	return path, nil
+}
+
 // link makes the link that is looked for lead to path, at once.
 func (s Store) link(name, path string) error {
-	temp := filepath.Join(s.Dir, ".link-"+strings.ToLower(rand.Text()))
+	temp := filepath.Join(s.Dir, linkPrefix+strings.ToLower(rand.Text()))
 	if err := place(path, temp); err != nil {
 		return err
 	}
@@ -197,7 +211,7 @@ func (s Store) write(r *Receipt) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	part := filepath.Join(filepath.Dir(path), ".part-"+strings.ToLower(rand.Text()))
+	part := filepath.Join(filepath.Dir(path), partPrefix+strings.ToLower(rand.Text()))
 	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -267,8 +281,8 @@ func (s Store) Pin(ctx context.Context, name string, pinned bool) error {
 	return s.write(r)
 }
 
-// Remove takes an installed plugin away. Files of it that a mcp.lock may still name
-// stay in the store.
+// Remove takes an installed plugin away. Its files stay in the store, because a
+// mcp.lock may name them; Prune takes them out of it.
 func (s Store) Remove(ctx context.Context, name string) error {
 	unlock, err := s.lock(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,8 +21,14 @@ import (
 	"testing"
 )
 
-// This program is started again as one that is killed while it installs.
+// This program is started again as one that is killed while it installs or prunes, and
+// as a plugin that runs until its stdin ends.
 func TestMain(m *testing.M) {
+	if os.Getenv("RUNS") != "" {
+		fmt.Println("runs")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}
 	if dir := os.Getenv("INSTALL_IN"); dir != "" {
 		left, _ := strconv.Atoi(os.Getenv("STEPS"))
 		s := Store{Dir: dir, step: func(string) {
@@ -31,7 +38,14 @@ func TestMain(m *testing.M) {
 				select {}
 			}
 		}}
-		if err := put(context.Background(), s, "x", "the second version", "2"); err != nil {
+		act := func() error { return put(context.Background(), s, "x", "the second version", "2") }
+		if os.Getenv("PRUNE") != "" {
+			act = func() error {
+				_, err := s.Prune(context.Background(), false, nobody)
+				return err
+			}
+		}
+		if err := act(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -1,0 +1,5 @@
+package install
+
+// executed has nothing to say: the system itself does not let a file be removed that a
+// process executes.
+func executed([]string) (map[string]string, error) { return nil, nil }
