@@ -17,14 +17,6 @@ import (
 	"github.com/collet-dev/collet/sdk/launch"
 )
 
-// passing are variables that differ from terminal to terminal, and that no server is
-// started for.
-var passing = []string{
-	"_", "SHLVL", "PWD", "OLDPWD", "TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID",
-	"COLUMNS", "LINES", "WINDOWID", "TMUX", "TMUX_PANE", "STY", "WINDOW", "SSH_TTY", "SSH_CLIENT", "SSH_CONNECTION",
-	"GPG_TTY", "XDG_SESSION_ID", "INVOCATION_ID", "JOURNAL_STREAM", "NO_COLOR", "COLLET_CONFIG", "PS1", "PROMPT", "HISTFILE",
-}
-
 // Fingerprint stands for everything that decides what a host of these options is:
 // the bytes of its files and where they lie, what the values in them resolve to, the
 // variables that its servers get, and where it keeps its own files. Hosts with one
@@ -72,20 +64,9 @@ func (opt Options) Fingerprint() (string, error) {
 	}
 	env = slices.DeleteFunc(env, func(kv string) bool {
 		k, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(passing, k) || !plain(k)
+		return passes(k)
 	})
 	slices.Sort(env)
 	say(env)
 	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// plain reports whether a shell passes a variable of that name on (POSIX, 8.1); most
-// drop others.
-func plain(variable string) bool {
-	for i, c := range []byte(variable) {
-		if c != '_' && (c|0x20 < 'a' || 'z' < c|0x20) && (i == 0 || c < '0' || '9' < c) {
-			return false
-		}
-	}
-	return variable != ""
 }
