@@ -61,6 +61,14 @@ func running(ctx context.Context, t *table, bin, dir, echo string) error {
 		return err
 	}
 	t.atMost("tools list, 50 known servers, p50", millis(version), millis(list), float64(list)/float64(version), 3)
+	if _, err := collet("tools", "list", "--json"); err != nil { // looks at all schemas
+		return err
+	}
+	full, err := p50("tools", "list", "--json")
+	if err != nil {
+		return err
+	}
+	t.atMost("tools list --json, 50 known servers, p50", millis(version), millis(full), float64(full)/float64(version), 3)
 	completion, err := p50("__complete", "tools", "call", "s7/")
 	if err != nil {
 		return err

@@ -196,6 +196,9 @@ type Query struct {
 	// under the same settings, in the place of starting it: Server.Asked says when that
 	// was, and Tool.Stale marks its tools. Only the other servers are waited for.
 	Recall bool
+	// Judge has the schemas of the tools looked at, so that Tool.Unchecked answers at
+	// once, also in another process that the list is handed to.
+	Judge bool
 }
 
 // Tool is one tool as the host knows it.
@@ -217,18 +220,38 @@ type Tool struct {
 	OutputSchema json.RawMessage // nil when there is none
 	Definition   json.RawMessage // the whole MCP tool object
 
-	unchecked func() string // nil for a Tool that no host made
+	unchecked func() string  // nil for a Tool that no host made
+	verdict   func() *string // likewise; returns nil as long as nobody has asked unchecked
 
 	serverIdentifier, identifier string // how scripts spell it; empty for a Tool that no host made
 }
 
 // Unchecked says why arguments are not validated; empty means they are. Who asks
-// first waits for the schema to be compiled, a millisecond for most.
+// first, of all processes that use one state directory and are of one build, waits
+// for the schema to be compiled, a millisecond for most.
 func (t *Tool) Unchecked() string {
 	if t.unchecked != nil {
 		return t.unchecked()
 	}
 	return schema.Compile([]byte(cmp.Or(string(t.InputSchema), `{}`))).Unchecked()
+}
+
+// Verdict is what Unchecked says when that is known already.
+func (t *Tool) Verdict() (unchecked string, known bool) {
+	if t.verdict == nil {
+		return "", false
+	}
+	v := t.verdict()
+	if v == nil {
+		return "", false
+	}
+	return *v, true
+}
+
+// TakeVerdict is for a copy of a tool that came from another process's host: what that
+// knows of Unchecked.
+func (t *Tool) TakeVerdict(unchecked string) {
+	t.unchecked, t.verdict = func() string { return unchecked }, func() *string { return &unchecked }
 }
 
 // InScript is how scripts spell the tool's server and the tool; empty for a Tool

@@ -125,6 +125,9 @@ func (h *Host) Tools(ctx context.Context, q Query) (*Listing, error) {
 		for _, t := range tools {
 			if shown := h.tool(s, t, spell); q.selects(shown) {
 				shown.Stale = !info.Asked.IsZero()
+				if q.Judge {
+					shown.Unchecked()
+				}
 				list.Tools = append(list.Tools, shown)
 			}
 		}
@@ -267,7 +270,7 @@ func (h *Host) tool(s *server.Server, t *catalog.Tool, spell spellings) Tool {
 	return Tool{
 		Name: t.FullName(), WireName: spell.wire(t), Server: t.Server,
 		Title: t.Title, Description: t.Description,
-		Exposure: s.Settings().Rules.Of(t.Name), ReadOnly: t.ReadOnly(), Consent: consent, unchecked: t.Unchecked,
+		Exposure: s.Settings().Rules.Of(t.Name), ReadOnly: t.ReadOnly(), Consent: consent, unchecked: t.Unchecked, verdict: t.Verdict,
 		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Definition: t.Definition,
 		Rewritten: s.Rewritten(t.Name), Withheld: s.IsWithheld(t.Name),
 		serverIdentifier: serverIdentifier, identifier: identifier,

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidwall/gjson"
 
@@ -33,6 +34,8 @@ type Tool struct {
 	AsksConsent bool
 
 	input, output func() *schema.Schema
+	kept          func() *string // the verdict of an earlier process; nil, or returns nil, when there is none
+	verdict       atomic.Pointer[string]
 }
 
 // Hints are what is known about a tool's effects. False means unknown or no.
@@ -81,6 +84,15 @@ func New(server string, o Offer) *Tool {
 	return t
 }
 
+// Recalled returns the tool that server once offered as o, for which an earlier process
+// may have found out already what Unchecked says: verdict returns that, or nil. It is
+// called at most once for each goroutine that asks, and not before.
+func Recalled(server string, o Offer, verdict func() *string) *Tool {
+	t := New(server, o)
+	t.kept = verdict
+	return t
+}
+
 // Offer is what New makes an equal tool of.
 func (t *Tool) Offer() Offer {
 	o := Offer{Name: t.Name, Definition: t.Definition, AsksConsent: t.AsksConsent}
@@ -122,8 +134,26 @@ func (t *Tool) FullName() string { return name.Join(t.Server, t.Name) }
 // trusts that server's hints.
 func (t *Tool) ReadOnly() bool { return t.Word.ReadOnly || t.Claim.ReadOnly }
 
-// Unchecked says why arguments are not validated; empty means they are.
-func (t *Tool) Unchecked() string { return t.input().Unchecked() }
+// Unchecked says why arguments are not validated; empty means they are. It compiles
+// the input schema unless that is known already.
+func (t *Tool) Unchecked() string {
+	if v := t.verdict.Load(); v != nil {
+		return *v
+	}
+	var why *string
+	if t.kept != nil {
+		why = t.kept()
+	}
+	if why == nil {
+		found := t.input().Unchecked()
+		why = &found
+	}
+	t.verdict.Store(why)
+	return *why
+}
+
+// Verdict is what Unchecked has said; nil when nobody has asked it. It compiles nothing.
+func (t *Tool) Verdict() *string { return t.verdict.Load() }
 
 func raw(r gjson.Result) json.RawMessage {
 	if !r.Exists() || r.Type == gjson.Null {

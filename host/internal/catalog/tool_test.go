@@ -3,6 +3,8 @@ package catalog
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/collet-dev/collet/host/internal/schema"
 )
 
 const definition = `{ "name":"t", "title":"A title","description":"Does <b> & 1.0",
@@ -87,5 +89,35 @@ func TestOffer(t *testing.T) {
 	}
 	if o := New("s", Offer{Name: "t", Definition: json.RawMessage(definition)}).Offer(); o.OutputSchema != nil || o.ReadOnly != nil {
 		t.Errorf("more is offered than was: %+v", o)
+	}
+}
+
+// What an earlier process has found out is not found out again; a call goes by the
+// schema itself all the same.
+func TestRecalled(t *testing.T) {
+	said := "it refers outside"
+	var asked int
+	verdict := func() *string { asked++; return &said }
+	o := Offer{Name: "t", Definition: json.RawMessage(definition)}
+	before := schema.Compiled()
+	x := Recalled("s", o, verdict)
+	if !x.Equal(New("s", o)) || x.Verdict() != nil || asked != 0 {
+		t.Errorf("%+v, verdict %v, asked for %d times", x, x.Verdict(), asked)
+	}
+	for range 2 {
+		if got := x.Unchecked(); got != said || x.Verdict() == nil || *x.Verdict() != said {
+			t.Errorf("unchecked: %q, verdict %v", got, x.Verdict())
+		}
+	}
+	if n := schema.Compiled() - before; n != 0 || asked != 1 {
+		t.Errorf("%d schemas were compiled, and it was asked for %d times", n, asked)
+	}
+	if len(x.Input().Validate([]byte(`{}`))) != 1 || schema.Compiled()-before != 1 {
+		t.Error("arguments are checked by what was said of the schema")
+	}
+	// Nobody has found anything out.
+	x = Recalled("s", o, func() *string { return nil })
+	if got := x.Unchecked(); got != "" || x.Verdict() == nil || schema.Compiled()-before != 2 {
+		t.Errorf("unchecked: %q, verdict %v, %d compiled", got, x.Verdict(), schema.Compiled()-before)
 	}
 }

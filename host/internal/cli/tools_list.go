@@ -89,7 +89,7 @@ func toolsListRun(ctx context.Context, opts *toolsListOptions) error {
 	}
 	defer h.Close()
 	spinner := opts.spin()
-	list, err := h.Tools(ctx, host.Query{Pattern: opts.Pattern, Exposure: only, Wait: opts.Wait, Refresh: opts.Refresh, Recall: true, Withheld: true})
+	list, err := h.Tools(ctx, host.Query{Pattern: opts.Pattern, Exposure: only, Wait: opts.Wait, Refresh: opts.Refresh, Recall: true, Withheld: true, Judge: opts.JSON})
 	spinner.Stop()
 	if err != nil {
 		return err

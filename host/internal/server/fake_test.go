@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -125,6 +126,7 @@ type supervised struct {
 	fail  func() *Failure
 	stuck time.Duration // and a stop
 	tools []string
+	input map[string]string // schemas by tool
 }
 
 // supervise makes one in the bubble of a synctest. It is closed with the test.
@@ -190,7 +192,7 @@ func (v *supervised) up() *run {
 
 func (v *supervised) offers() (tools []*catalog.Tool) {
 	for _, n := range v.tools {
-		tools = append(tools, catalog.New("s", catalog.Offer{Name: n, Definition: []byte(`{"name":"` + n + `"}`)}))
+		tools = append(tools, catalog.New("s", catalog.Offer{Name: n, Definition: []byte(`{"name":"` + n + `","inputSchema":` + cmp.Or(v.input[n], "null") + `}`)}))
 	}
 	return tools
 }

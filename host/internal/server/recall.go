@@ -109,22 +109,21 @@ func (s *Server) Recall(ctx context.Context) {
 		return
 	}
 	set := s.Settings()
-	snap, err := s.env.Snapshots.Read(*s.present(ctx, set))
+	key := *s.present(ctx, set)
+	snap, err := s.env.Snapshots.Read(key)
 	if err != nil {
 		s.env.Log.Debug("what the server offered cannot be recalled", "server", s.name, "error", err)
 	}
 	if snap == nil {
 		return
 	}
-	tools := make([]*catalog.Tool, len(snap.Tools))
-	for i, o := range snap.Tools {
-		tools[i] = catalog.New(s.name, o)
-	}
+	k := s.newKept(key, snap.Sum)
+	tools := k.recall(s.name, snap.Tools)
 	a := s.review(ctx, set, tools, false)
 	s.mu.Lock()
 	late := s.listed || s.Settings() != set || s.life.state == Stopped
 	if !late {
-		s.tools, s.recalled, s.asked, s.trouble = tools, true, snap.Asked, snap.Trouble
+		s.tools, s.recalled, s.asked, s.trouble, s.kept = tools, true, snap.Asked, snap.Trouble, k
 		s.approveLocked(a)
 		s.introduced = introduction(snap.Info, snap.Methods)
 		s.movedLocked()
@@ -224,6 +223,13 @@ func (s *Server) keep() {
 		}
 		if err := s.env.Snapshots.Keep(o.key, snap); err != nil {
 			s.env.Log.Warn("what the server offers cannot be kept for the next start", "server", s.name, "error", err)
+		}
+		if snap.Sum != "" {
+			k := s.newKept(o.key, snap.Sum)
+			k.tools = o.tools
+			s.mu.Lock()
+			s.kept = k
+			s.mu.Unlock()
 		}
 	}
 }

@@ -118,6 +118,7 @@ type Server struct {
 	since    time.Time         // when these settings came
 	unkept   *observation      // what is to be kept next
 	keeping  bool              // somebody sees to that
+	kept     *kept             // what was kept last, or recalled; nil for nothing
 	// introduced is what the upstream said of itself under these settings, likewise.
 	introduced *Introduction
 	withdrawn  withdrawals
@@ -305,6 +306,7 @@ func (s *Server) Close(ctx context.Context) error {
 		err = r.stop(ctx)
 	}
 	s.wg.Wait()
+	s.keepVerdicts()
 	return err
 }
 

@@ -64,6 +64,9 @@ func first(body []byte, header int) []byte {
 	return fmt.Appendf(nil, "%s%x %08x\n", magic, sha256.Sum256(body), header)
 }
 
+// sumOf is the sum in a whole file's first line.
+func sumOf(data []byte) string { return string(data[len(magic) : len(magic)+2*sha256.Size]) }
+
 var errDamaged = errors.New("it is damaged, or of another version")
 
 func decode(data []byte) (Key, *Snapshot, error) {

@@ -45,7 +45,7 @@ func (s *Store) makeRoom(root *os.Root, mine string) error {
 			return err
 		case strings.HasSuffix(e.Name(), partSuffix):
 			limit = abandoned
-		case strings.HasSuffix(e.Name(), trouble): // it expires as what it is beside
+		case isBeside(e.Name()): // it expires as what it is beside
 		case !strings.HasSuffix(e.Name(), suffix):
 			continue
 		}
@@ -53,7 +53,7 @@ func (s *Store) makeRoom(root *os.Root, mine string) error {
 			failed = errors.Join(failed, remove(root, e.Name()))
 			continue
 		}
-		if !strings.HasSuffix(e.Name(), trouble) { // it goes with what it is beside
+		if !isBeside(e.Name()) { // it goes with what it is beside
 			files, size = append(files, info), size+info.Size()
 		}
 	}
@@ -64,7 +64,7 @@ func (s *Store) makeRoom(root *os.Root, mine string) error {
 			break
 		}
 		if f.Name() != mine && strings.HasSuffix(f.Name(), suffix) {
-			failed = errors.Join(failed, remove(root, f.Name()), remove(root, f.Name()+trouble))
+			failed = errors.Join(failed, remove(root, f.Name()), remove(root, f.Name()+trouble), remove(root, f.Name()+verdicts))
 			size, count = size-f.Size(), count-1
 		}
 	}

@@ -41,6 +41,9 @@ type Snapshot struct {
 	// Trouble is why the server could not be started since; nil when nobody tried, or
 	// it could. Keep does not read it.
 	Trouble *Trouble
+	// Sum stands for all of what is kept in the file, byte for byte. Read sets it, and
+	// Keep once it is kept.
+	Sum string
 }
 
 // Trouble is a start that failed.
@@ -109,7 +112,7 @@ func (s *Store) read(k Key) (*Snapshot, error) {
 	if of.Server != k.Server || of.Entry != k.Entry || k.Plugin != "" && of.Plugin != k.Plugin {
 		return nil, nil
 	}
-	snap.Asked, snap.Trouble = asked, s.trouble(root, k, asked)
+	snap.Asked, snap.Trouble, snap.Sum = asked, s.trouble(root, k, asked), sumOf(data)
 	return snap, nil
 }
 
@@ -148,21 +151,24 @@ func (s *Store) keep(k Key, snap *Snapshot) error {
 	}
 	defer root.Close()
 	name := k.file()
+	snap.Sum = ""
 	data, err := encode(k, snap)
 	if limit := cmp.Or(s.MaxFile, MaxFile); err == nil && int64(len(data)) > limit {
 		err = fmt.Errorf("it needs %d bytes, and %d are allowed", len(data), limit)
 	}
 	if err != nil {
-		return errors.Join(err, remove(root, name), remove(root, k.troubleFile()))
+		return errors.Join(err, remove(root, name), remove(root, k.troubleFile()), remove(root, k.verdictsFile()))
 	}
 	if before, _, err := s.load(root, name); err == nil && bytes.Equal(before, data) {
 		now := time.Now()
+		snap.Sum = sumOf(data)
 		return errors.Join(root.Chtimes(name, now, now), remove(root, k.troubleFile()))
 	}
 	if err := replace(root, name, data); err != nil {
 		return err
 	}
-	return errors.Join(remove(root, k.troubleFile()), s.makeRoom(root, name))
+	snap.Sum = sumOf(data)
+	return errors.Join(remove(root, k.troubleFile()), remove(root, k.verdictsFile()), s.makeRoom(root, name))
 }
 
 // replace puts a whole file in the place of another.
@@ -205,6 +211,7 @@ func (k Key) file() string {
 
 const (
 	suffix     = ".snapshot"
-	trouble    = ".trouble" // behind a snapshot's name
+	trouble    = ".trouble"  // behind a snapshot's name
+	verdicts   = ".verdicts" // likewise
 	partSuffix = ".part"
 )

@@ -1,13 +1,10 @@
 package snapshot
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/statedir"
@@ -45,11 +42,7 @@ func (s *Store) fail(k Key, why *Trouble) error {
 	}
 	kept := *why
 	kept.Message = kept.Message[:min(len(kept.Message), maxTrouble)]
-	body, err := json.Marshal(troubleBody{k.Entry, k.Plugin, kept})
-	if err != nil {
-		return err
-	}
-	return replace(root, k.troubleFile(), append(first(body, len(body)), body...))
+	return replaceBeside(root, k.troubleFile(), troubleBody{k.Entry, k.Plugin, kept})
 }
 
 // trouble is what was kept of k's server since it was asked; nil when there is
@@ -66,17 +59,6 @@ func (s *Store) trouble(root *os.Root, k Key, asked time.Time) *Trouble {
 	return &t.Trouble
 }
 
-func decodeTrouble(data []byte) *troubleBody {
-	if len(data) < firstLine {
-		return nil
-	}
-	body := data[firstLine:]
-	length, err := strconv.ParseUint(string(data[firstLine-9:firstLine-1]), 16, 32)
-	var t troubleBody
-	if err != nil || length != uint64(len(body)) || !bytes.Equal(data[:firstLine], first(body, len(body))) || json.Unmarshal(body, &t) != nil {
-		return nil
-	}
-	return &t
-}
+func decodeTrouble(data []byte) *troubleBody { return decodeBeside[troubleBody](data) }
 
 func (k Key) troubleFile() string { return k.file() + trouble }

@@ -140,10 +140,13 @@ type (
 		Tools   []tool
 		Servers []host.Server
 	}
-	// tool is a tool with its spelling in scripts, which is no field.
+	// tool is a tool with what is no field: its spelling in scripts, and whether its
+	// schema is checked, when the host knows.
 	tool struct {
 		Tool                     host.Tool
 		InScriptServer, InScript string
+		Judged                   bool
+		Unchecked                string
 	}
 	question struct {
 		ID      uint64
@@ -232,10 +235,14 @@ func packTool(t *host.Tool) *tool {
 		return nil
 	}
 	server, own := t.InScript()
-	return &tool{Tool: *t, InScriptServer: server, InScript: own}
+	unchecked, known := t.Verdict()
+	return &tool{Tool: *t, InScriptServer: server, InScript: own, Judged: known, Unchecked: unchecked}
 }
 
 func (t *tool) unpack() *host.Tool {
 	t.Tool.SpellInScript(t.InScriptServer, t.InScript)
+	if t.Judged {
+		t.Tool.TakeVerdict(t.Unchecked)
+	}
 	return &t.Tool
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/schema"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -371,4 +372,37 @@ func TestManyConnections(t *testing.T) {
 	}
 	s.until(t, 1)
 	s.dial(t)
+}
+
+// Schemas are looked at where the host is, once, and not in every process that lists.
+func TestVerdictsTravel(t *testing.T) {
+	s := serve(t, "")
+	c := s.dial(t)
+	if _, err := c.Tools(patient(t), host.Query{}); err != nil { // starts it, by the schema of its settings
+		t.Fatal(err)
+	}
+	for round := range 2 {
+		before := schema.Compiled()
+		list, err := c.Tools(patient(t), host.Query{Judge: true})
+		if err != nil || len(list.Tools) == 0 {
+			t.Fatal(err)
+		}
+		there := schema.Compiled() - before // by the host, which is of this process
+		if want := uint64((1 - round) * len(list.Tools)); there != want {
+			t.Errorf("round %d: the host compiled %d schemas, want %d", round, there, want)
+		}
+		for i := range list.Tools {
+			own, err := s.Host.Tool(patient(t), list.Tools[i].Name)
+			if err != nil || own.Unchecked() != list.Tools[i].Unchecked() {
+				t.Errorf("%s: %v, unchecked here %q, there %q", own.Name, err, list.Tools[i].Unchecked(), own.Unchecked())
+			}
+		}
+		if n := schema.Compiled() - before - there; n != 0 {
+			t.Errorf("round %d: the client compiled %d schemas", round, n)
+		}
+	}
+	// A host that was not asked to look says nothing.
+	if (&host.Tool{InputSchema: []byte(`{"$ref":"https://example.com"}`)}).Unchecked() == "" {
+		t.Error("a tool that no host made is checked by a schema that refers outside")
+	}
 }

@@ -81,9 +81,9 @@ func (h owners) Servers() []Server {
 	other := shifting{names: h.more}.Servers()[0]
 	other.Name = "t"
 	for i := range other.Tools {
-		tool := *other.Tools[i].Tool
-		tool.Server = "t"
-		other.Tools[i].Tool, other.Tools[i].Wire = &tool, "t__"+tool.Name
+		of := other.Tools[i].Tool
+		other.Tools[i].Tool = &catalog.Tool{Server: "t", Name: of.Name, Definition: of.Definition}
+		other.Tools[i].Wire = "t__" + of.Name
 	}
 	return append(h.shifting.Servers(), other)
 }
