@@ -112,7 +112,7 @@ func (b *browser) Authorize(ctx context.Context, address string) (string, error)
 	} else {
 		b.streams.Note("collet: open this address in a browser to log in:\n\n  %s\n", u)
 	}
-	var pasted <-chan string
+	var pasted <-chan pasting
 	if b.paste {
 		b.streams.Note("collet: where the browser runs on another machine it ends at an address that it cannot show. Paste that here, and press Enter.")
 		pasted = b.read(ctx)
@@ -120,32 +120,50 @@ func (b *browser) Authorize(ctx context.Context, address string) (string, error)
 	select {
 	case query := <-b.answered:
 		return query, nil
-	case query := <-pasted:
-		return query, nil
+	case p := <-pasted:
+		if p.err != nil {
+			select { // both may be ready
+			case query := <-b.answered:
+				return query, nil
+			default:
+			}
+		}
+		return p.query, p.err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
 }
 
-// read reads lines until one is the end of the login. Nothing interrupts a read from a
-// terminal: it ends with the process.
-func (b *browser) read(ctx context.Context) <-chan string {
-	found := make(chan string, 1)
+// pasting is what came of waiting for an address to be pasted.
+type pasting struct {
+	query string
+	err   error
+}
+
+// errNothingPasted is that stdin ended without the address.
+var errNothingPasted = errors.New("the input ended, and the address at which the login ends was not in it: paste it in a terminal, write it to stdin and keep that open until then, or use --no-browser, which waits for a browser on this machine")
+
+// read reads lines until one is the end of the login, or there are no more. Nothing
+// interrupts a read from a terminal: it ends with the process.
+func (b *browser) read(ctx context.Context) <-chan pasting {
+	found := make(chan pasting, 1)
 	go func() {
 		for ctx.Err() == nil {
-			line, ended := readPasted(b.streams.In)
+			line, err := readPasted(b.streams.In)
 			query := line
 			if _, after, ok := strings.Cut(line, "?"); ok {
 				query, _, _ = strings.Cut(after, "#")
 			}
 			switch {
 			case b.ours(query):
-				found <- query
-				return
-			case !ended:
+				found <- pasting{query: query}
 				return
 			case line != "" && ctx.Err() == nil:
 				b.streams.Note("collet: that is not the address at which this login ended: it begins with http://127.0.0.1 or http://localhost, and has state= in it")
+			}
+			if err != nil {
+				found <- pasting{err: errNothingPasted}
+				return
 			}
 		}
 	}()
@@ -155,20 +173,20 @@ func (b *browser) read(ctx context.Context) <-chan string {
 // maxPasted bounds a pasted address, in bytes.
 const maxPasted = 16 << 10
 
-func readPasted(in io.Reader) (line string, ended bool) {
+// readPasted reads a line, or as much of it as an address can have. The error is the
+// end of in, after line.
+func readPasted(in io.Reader) (line string, err error) {
 	var text []byte
 	var c [1]byte
-	for len(text) < maxPasted {
-		n, err := in.Read(c[:])
+	for len(text) < maxPasted && err == nil {
+		var n int
+		n, err = in.Read(c[:])
 		if n > 0 && c[0] == '\n' {
-			return strings.TrimSpace(string(text)), true
-		}
-		text = append(text, c[:n]...)
-		if err != nil {
 			break
 		}
+		text = append(text, c[:n]...)
 	}
-	return strings.TrimSpace(string(text)), false
+	return strings.TrimSpace(string(text)), err
 }
 
 // ShowCode shows what a person enters on another device.

@@ -198,6 +198,46 @@ func testLoginByPaste(t *testing.T, built string) {
 		t.Fatalf("exit code %d: %s", code, l.stderr)
 	}
 	p.must(0, "tools", "call", "web/tell")
+	p.must(0, "auth", "logout", "web")
+
+	// The end of the input ends it, whether something was pasted or not.
+	for _, typed := range []string{"", "hello", "hello\n"} {
+		l := p.begin("--paste")
+		l.address(t)
+		fmt.Fprint(l.stdin, typed)
+		l.stdin.Close()
+		if code := status(t, l.cmd.Wait()); code != 5 || !strings.Contains(l.stderr.String(), "the input ended, and the address at which the login ends was not in it: paste it") {
+			t.Errorf("%q: exit code %d: %s", typed, code, l.stderr)
+		}
+	}
+	// So does Ctrl-C, while it waits for more.
+	l = p.begin("--paste")
+	l.address(t)
+	if err := l.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := status(t, l.cmd.Wait()); code != 130 {
+		t.Errorf("exit code %d: %s", code, l.stderr)
+	}
+	// A last line needs no end.
+	l = p.begin("--paste")
+	fmt.Fprint(l.stdin, followed(t, l.address(t)))
+	l.stdin.Close()
+	if code := status(t, l.cmd.Wait()); code != 0 {
+		t.Errorf("exit code %d: %s", code, l.stderr)
+	}
+	// Nobody reads the stdin of one that was not told to.
+	l = p.begin("--no-browser")
+	back = followed(t, l.address(t))
+	l.stdin.Close()
+	resp, err := http.Get(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if code := status(t, l.cmd.Wait()); code != 0 {
+		t.Errorf("exit code %d: %s", code, l.stderr)
+	}
 }
 
 // A request that another page or program sends to the listener ends nothing.
