@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/collet-dev/collet/host"
+	"github.com/collet-dev/collet/host/internal/restart"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -91,6 +93,53 @@ func TestReloadWhileHooksAreAsked(t *testing.T) {
 	wg.Wait()
 	if got := greeting(t, h.Host, `{"name":"x"}`); got != "Salve, 4x!" {
 		t.Error(got)
+	}
+}
+
+// A hook that ends at each call is left alone for longer and longer, and on_error
+// counts meanwhile.
+func TestHookThatEndsAtEachCall(t *testing.T) {
+	const postponed = "its process ended (exit status 7); not tried again before "
+	for _, onError := range []string{"closed", "open"} {
+		t.Run(onError, func(t *testing.T) {
+			t.Parallel()
+			starts := filepath.Join(t.TempDir(), "starts")
+			h := open(t, helloToml+fmt.Sprintf("[hooks.h]\nplugin = \"testhook\"\non_error = %q\nconfig = { before = \"exit\", starts = %q }\n", onError, filepath.ToSlash(starts)))
+			said := func() string {
+				res, err := h.Call(t.Context(), host.Request{Tool: "hello/greet", Arguments: json.RawMessage(`{"name":"x"}`)})
+				if onError == "open" {
+					if err != nil || len(res.Notices) == 0 {
+						t.Errorf("%+v, %v", res, err)
+						return ""
+					}
+					return strings.Join(res.Notices, "; ") // the list may have been edited for the call, too
+				}
+				f, ok := errors.AsType[*host.Failure](err)
+				if !ok || f.Class != failure.ServerError || f.Delivery != failure.NotSent {
+					t.Errorf("%v", err)
+					return ""
+				}
+				return f.Message
+			}
+			for n := 0; ; n++ {
+				text := said()
+				if strings.Contains(text, postponed) {
+					break
+				}
+				if !strings.Contains(text, "its process ended (exit status 7)") || n == restart.ManyEnds {
+					t.Fatalf("call %d: %s", n, text)
+				}
+			}
+			var wg sync.WaitGroup
+			for range 50 {
+				wg.Go(func() { said() })
+			}
+			wg.Wait()
+			// Four pauses are shorter than the one after too many ends.
+			if raw, err := os.ReadFile(starts); err != nil || len(raw) > restart.ManyEnds+1 {
+				t.Errorf("%d starts, %v", len(raw), err)
+			}
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/restart"
 	"github.com/collet-dev/collet/host/internal/schema"
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -23,9 +24,9 @@ const (
 	// startTimeout bounds a start, from the file to the answer to Configure. A hook
 	// has no upstream to wait for.
 	startTimeout = 10 * time.Second
-	// pause is how long the reason of a failed start stands before it is tried again:
-	// every call waits for its hooks.
-	pause = 2 * time.Second
+	// patience is the longest pause between an end and the next start that a call waits
+	// for. Longer ones are told at once: every call waits for its hooks.
+	patience = time.Second
 	// endWait is how long the end of a connection waits for the end of the process
 	// behind it: the next call is for a new process then.
 	endWait = 5 * time.Second
@@ -37,7 +38,7 @@ const (
 )
 
 // process is the process of one hook. It is started when it is first needed, and
-// again when it has ended.
+// again when it has ended, at the pace at which servers are.
 type process struct {
 	set  *config.Hook
 	env  *Surroundings
@@ -45,16 +46,19 @@ type process struct {
 
 	mu      sync.Mutex
 	desc    *describe.Description
-	running *launch.Process
-	failed  error
-	when    time.Time // of failed
+	running *launch.Process // nil when it has ended
+	since   time.Time       // when that came up
+	failed  error           // why none runs
+	started bool            // failed is how a process ended that had started
+	pacing  restart.Pacing
 	stopped bool
+	leave   chan struct{} // closed with stopped
 	using   sync.WaitGroup
 	logs    sync.WaitGroup // of processes that have not ended
 }
 
 func newProcess(h *config.Hook, env *Surroundings) *process {
-	return &process{set: h, env: env, turn: make(chan struct{}, 1)}
+	return &process{set: h, env: env, turn: make(chan struct{}, 1), leave: make(chan struct{})}
 }
 
 // use is one request's hold on the process.
@@ -68,7 +72,7 @@ var errStopped = errors.New("the configuration has it no more")
 
 // ready returns the running process, started if need be. Done of the use must follow.
 func (p *process) ready(ctx context.Context) (*describe.Description, *use, error) {
-	if desc, u, err, ok := p.current(); ok {
+	if desc, u, _, err := p.current(); u != nil || err != nil {
 		return desc, u, err
 	}
 	select {
@@ -77,68 +81,127 @@ func (p *process) ready(ctx context.Context) (*describe.Description, *use, error
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	if desc, u, err, ok := p.current(); ok {
-		return desc, u, err
+	for {
+		desc, u, wait, err := p.current()
+		if u != nil || err != nil {
+			return desc, u, err
+		}
+		if wait == 0 {
+			break
+		}
+		if err := p.sleep(ctx, wait); err != nil {
+			return nil, nil, err
+		}
 	}
 	// Others wait for this start too: it is not given up with the one who needs it first.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 	defer cancel()
 	desc, proc, err := p.start(ctx)
+	if err != nil {
+		p.broke(err)
+		return nil, nil, err
+	}
 	p.mu.Lock()
 	stopped := p.stopped
-	p.desc, p.running, p.failed, p.when = desc, proc, err, time.Now()
+	p.desc, p.running, p.since, p.failed = desc, proc, time.Now(), nil
 	p.mu.Unlock()
-	if stopped && proc != nil {
+	if stopped {
 		stop(proc)
 		return nil, nil, errStopped
 	}
-	desc, u, err, ok := p.current()
-	if !ok {
+	p.logs.Go(func() {
+		<-proc.Done()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.endedLocked(proc)
+	})
+	desc, u, _, err := p.current()
+	if u == nil && err == nil {
 		err = fmt.Errorf("it ended right after its start (%s)", proc.Exit().Reason)
 	}
 	return desc, u, err
 }
 
-// current is the state that counts, if one does.
-func (p *process) current() (*describe.Description, *use, error, bool) {
+// current is the process to use, or why there is none. With neither it has to be
+// started, after wait.
+func (p *process) current() (_ *describe.Description, _ *use, wait time.Duration, _ error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.stopped:
-		return nil, nil, errStopped, true
-	case p.failed != nil && time.Since(p.when) < pause:
-		return nil, nil, p.failed, true
-	case p.running == nil:
-		return nil, nil, nil, false
+	if p.stopped {
+		return nil, nil, 0, errStopped
 	}
+	if p.running != nil {
+		select {
+		case <-p.running.Done():
+			p.endedLocked(p.running)
+		default:
+			p.using.Add(1)
+			return p.desc, &use{p.running.Hook(), p.running, sync.OnceFunc(p.using.Done)}, 0, nil
+		}
+	}
+	if wait = p.pacing.Wait(time.Now()); wait > patience || wait > 0 && !p.started {
+		return nil, nil, 0, p.postponedLocked()
+	}
+	return nil, nil, wait, nil
+}
+
+// endedLocked takes note that a process has ended, once.
+func (p *process) endedLocked(proc *launch.Process) {
+	if p.running != proc || p.stopped {
+		return
+	}
+	now := time.Now()
+	p.pacing.Served(now.Sub(p.since))
+	p.pacing.Ended(now)
+	p.running, p.started = nil, true
+	p.failed = fmt.Errorf("its process ended (%s)", proc.Exit().Reason)
+}
+
+// broke takes note that the hook could not be started. Several who notice that at once
+// are one.
+func (p *process) broke(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := time.Now(); p.pacing.Wait(now) == 0 {
+		p.pacing.Ended(now)
+		p.failed, p.started = err, false
+	}
+}
+
+// postponedLocked is why there is no process, and when it is tried again.
+func (p *process) postponedLocked() error {
+	return fmt.Errorf("%w; %s", p.failed, p.pacing.Postponed(time.Now()))
+}
+
+// sleep waits out a pause.
+func (p *process) sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
-	case <-p.running.Done():
-		return nil, nil, nil, false
-	default:
+	case <-timer.C:
+		return nil
+	case <-p.leave:
+		return errStopped
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	p.using.Add(1)
-	return p.desc, &use{p.running.Hook(), p.running, sync.OnceFunc(p.using.Done)}, nil, true
 }
 
 // wants reports whether the hook is asked at a point. It starts nothing: what a
 // binary says of itself is kept.
 func (p *process) wants(ctx context.Context, point string) (bool, error) {
 	p.mu.Lock()
-	desc, failed := p.desc, p.failed
-	if time.Since(p.when) >= pause {
-		failed = nil
+	desc := p.desc
+	if desc == nil && p.pacing.Wait(time.Now()) > 0 {
+		defer p.mu.Unlock()
+		return false, p.postponedLocked()
 	}
 	p.mu.Unlock()
-	if desc == nil && failed != nil {
-		return false, failed
-	}
 	if desc == nil {
 		var err error
 		if _, _, desc, err = p.describe(ctx); err != nil {
 			if ctx.Err() == nil { // a file that cannot say what it is takes its time to show that
-				p.mu.Lock()
-				p.failed, p.when = err, time.Now()
-				p.mu.Unlock()
+				p.broke(err)
 			}
 			return false, err
 		}
@@ -251,6 +314,7 @@ func (u *use) explain(ctx context.Context, err error) error {
 func (p *process) stop(drain time.Duration) {
 	p.mu.Lock()
 	p.stopped = true
+	close(p.leave)
 	p.mu.Unlock()
 	idle := make(chan struct{})
 	go func() { p.using.Wait(); close(idle) }()

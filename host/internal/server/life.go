@@ -1,10 +1,9 @@
 package server
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/restart"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -38,32 +37,15 @@ const (
 	closed                   // for good
 )
 
-const (
-	// A server that ends, or cannot be started, is left alone for a moment that
-	// doubles each time.
-	firstBackoff = 250 * time.Millisecond
-	maxBackoff   = 30 * time.Second
-	// steadyRun is how long it has to serve before its end is a first one again. A
-	// handshake is not enough: some servers end right after it, for ever.
-	steadyRun = time.Minute
-	// After manyEnds within endsWindow nothing starts it by itself, and use does so
-	// at most once in slowPace.
-	manyEnds   = 5
-	endsWindow = 10 * time.Minute
-	slowPace   = 30 * time.Second
-)
-
 // life is the state machine of one server: what an event makes of it, and when
 // it may be started. It is pure: it has no clock, no lock and no process.
 type life struct {
 	state State
 	why   *Failure // when degraded, backing-off or failed
 
-	since  time.Time   // when it last came up
-	streak int         // ends and failed starts since it last served for steadyRun
-	ends   []time.Time // the newest manyEnds of them, oldest first
-	next   time.Time   // no start before
-	keep   bool        // it has served, and was not stopped on purpose: it should be up
+	since  time.Time      // when it last came up
+	pacing restart.Pacing // of its starts
+	keep   bool           // it has served, and was not stopped on purpose: it should be up
 }
 
 // on applies an event and reports whether the state or its reason is another.
@@ -83,89 +65,45 @@ func (l *life) on(ev event, why *Failure, now time.Time) bool {
 	case ev == startFailed && state == Starting:
 		l.end(why, now)
 	case ev == ended && serving:
-		l.steady(now)
+		l.pacing.Served(now.Sub(l.since))
 		l.end(why, now)
 	case ev == recovered && state == Degraded:
 		l.state, l.why = Ready, nil
 	case ev == troubled && serving:
 		l.state, l.why = Degraded, why
 	case ev == unused && serving:
-		l.steady(now)
+		l.pacing.Served(now.Sub(l.since))
 		l.state, l.why, l.keep = Idle, nil, false
 	}
 	return l.state != state || l.why != reason
 }
 
-// steady forgets earlier ends when the run that is over was a good one.
-func (l *life) steady(now time.Time) {
-	if now.Sub(l.since) >= steadyRun {
-		l.streak = 0
-	}
-}
-
 // end takes note of an end or a failed start, and decides what follows.
 func (l *life) end(why *Failure, now time.Time) {
-	if n := len(l.ends); n > 0 && now.Sub(l.ends[n-1]) >= endsWindow {
-		l.streak = 0 // it has been left alone for long
-	}
-	l.ends = append(l.ends, now)
-	if len(l.ends) > manyEnds {
-		l.ends = slices.Delete(l.ends, 0, len(l.ends)-manyEnds)
-	}
-	l.streak++
-	l.next = now.Add(backoff(l.streak))
-	if l.tooMany(now) {
-		l.next = now.Add(slowPace)
-	}
+	l.pacing.Ended(now)
 	l.state, l.why = Failed, why
 	// A start that broke on mcp.toml breaks again until a person changed it.
-	if l.keep = l.keep && !l.tooMany(now) && !why.Misconfigured; l.keep {
+	if l.keep = l.keep && !l.pacing.TooMany(now) && !why.Misconfigured; l.keep {
 		l.state = BackingOff
 	}
-}
-
-// tooMany reports whether it ended too often lately to be started by itself.
-func (l *life) tooMany(now time.Time) bool {
-	return len(l.ends) == manyEnds && now.Sub(l.ends[0]) < endsWindow
-}
-
-// backoff is the pause after so many ends in a row.
-func backoff(streak int) time.Duration {
-	d := firstBackoff
-	for range streak - 1 {
-		if d *= 2; d >= maxBackoff {
-			return maxBackoff
-		}
-	}
-	return d
 }
 
 // hold says how long a start has to wait. With refuse, whoever wants one is not
 // to wait for it but gets the failure there is.
 func (l *life) hold(now time.Time) (wait time.Duration, refuse bool) {
-	if wait = l.next.Sub(now); wait <= 0 {
+	if wait = l.pacing.Wait(now); wait == 0 {
 		return 0, false
 	}
-	return wait, l.tooMany(now)
+	return wait, l.pacing.TooMany(now)
 }
 
 // postponed is the failure of whoever cannot wait for the next start: that of
 // the last one, and when the next will be.
 func (l *life) postponed(now time.Time) *Failure {
-	wait := l.next.Sub(now)
 	f := *l.why
-	f.Delivery, f.RetryAfter, f.Postponed = failure.NotSent, wait, true
-	f.Message += fmt.Sprintf("; not tried again before %s (in %s)", l.next.Format(time.TimeOnly), brief(wait))
-	if l.tooMany(now) {
-		f.Message += fmt.Sprintf(", because it failed %d times within %s", manyEnds, brief(l.ends[manyEnds-1].Sub(l.ends[0])))
+	f.Delivery, f.RetryAfter, f.Postponed = failure.NotSent, l.pacing.Wait(now), true
+	if when := l.pacing.Postponed(now); when != "" {
+		f.Message += "; " + when
 	}
 	return &f
-}
-
-// brief is a duration to the second, and to the millisecond below one.
-func brief(d time.Duration) time.Duration {
-	if d < time.Second {
-		return d.Round(time.Millisecond)
-	}
-	return d.Round(time.Second)
 }

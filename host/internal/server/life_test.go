@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/restart"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -57,7 +58,7 @@ func TestLife(t *testing.T) {
 			if got := l.on(ev, why, noon.Add(time.Second)); got != changed || l.state != want {
 				t.Errorf("%s, event %d: %s, changed %v; want %s, %v", state, ev, l.state, got, want, changed)
 			}
-			if !changed && (l.why != before.why || l.next != before.next || len(l.ends) != len(before.ends)) {
+			if !changed && (l.why != before.why || l.pacing.Wait(noon) != before.pacing.Wait(noon) || l.pacing.Ends() != before.pacing.Ends()) {
 				t.Errorf("%s, event %d: something is remembered of what means nothing", state, ev)
 			}
 			if reason := want == Degraded || want == BackingOff || want == Failed; (l.why != nil) != reason {
@@ -78,9 +79,9 @@ func TestEndsInARow(t *testing.T) {
 		want string        // state and pause after each end
 	}{
 		"right after the handshake": {0, "backing-off 250ms, backing-off 500ms, backing-off 1s, backing-off 2s, failed 30s, failed 30s"},
-		"just not steady":           {steadyRun - 1, "backing-off 250ms, backing-off 500ms, backing-off 1s, backing-off 2s, failed 30s, failed 30s"},
-		"steady":                    {steadyRun, "backing-off 250ms, backing-off 250ms, backing-off 250ms, backing-off 250ms, failed 30s, failed 30s"},
-		"seldom":                    {endsWindow / 4, "backing-off 250ms, backing-off 250ms, backing-off 250ms, backing-off 250ms, backing-off 250ms, backing-off 250ms"},
+		"just not steady":           {restart.SteadyRun - 1, "backing-off 250ms, backing-off 500ms, backing-off 1s, backing-off 2s, failed 30s, failed 30s"},
+		"steady":                    {restart.SteadyRun, "backing-off 250ms, backing-off 250ms, backing-off 250ms, backing-off 250ms, failed 30s, failed 30s"},
+		"seldom":                    {restart.EndsWindow / 4, "backing-off 250ms, backing-off 250ms, backing-off 250ms, backing-off 250ms, backing-off 250ms, backing-off 250ms"},
 	} {
 		l, now := &life{state: Idle}, noon
 		var got []string
@@ -111,11 +112,11 @@ func TestStartsThatFail(t *testing.T) {
 	fail := func(l *life, n int) (got []string) {
 		now := noon
 		for range n {
-			now = now.Add(l.next.Sub(now))
+			now = now.Add(l.pacing.Wait(now))
 			l.on(begun, nil, now)
 			now = now.Add(2*time.Minute + 35*time.Second) // so slow that they are never too many
 			l.on(startFailed, broken(), now)
-			got = append(got, string(l.state)+" "+l.next.Sub(now).String())
+			got = append(got, string(l.state)+" "+l.pacing.Wait(now).String())
 		}
 		return got
 	}
@@ -157,7 +158,7 @@ func TestPostponed(t *testing.T) {
 	if f.Message != "it broke; not tried again before 12:00:00 (in 150ms)" || l.why.Message != "it broke" {
 		t.Errorf("%q", f.Message)
 	}
-	for range manyEnds {
+	for range restart.ManyEnds {
 		l.on(begun, nil, noon)
 		l.on(startFailed, broken(), noon)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/config"
 	"github.com/collet-dev/collet/host/internal/plugins"
+	"github.com/collet-dev/collet/host/internal/restart"
 	"github.com/collet-dev/collet/host/internal/snapshot"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -220,7 +221,7 @@ func TestSettle(t *testing.T) {
 		}
 		after("the start fails", v.took)
 		v.fail = nil
-		time.Sleep(firstBackoff)
+		time.Sleep(restart.FirstPause)
 		begun = time.Now()
 		go v.Ready(t.Context(), 0)
 		synctest.Wait()

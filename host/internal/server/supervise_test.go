@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/restart"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -23,12 +24,12 @@ func TestStartsAgainByItself(t *testing.T) {
 		if st := v.Status(); st.State != BackingOff || st.Pid != 0 || !strings.Contains(st.Failure.Message, "exit status 0") {
 			t.Errorf("%+v", st)
 		}
-		time.Sleep(firstBackoff + v.took)
+		time.Sleep(restart.FirstPause + v.took)
 		synctest.Wait()
 		if got := v.st.list(); got != "starting ready backing-off starting ready" {
 			t.Errorf("states: %s", got)
 		}
-		if want := []time.Duration{0, v.took + firstBackoff}; !slices.Equal(v.times, want) {
+		if want := []time.Duration{0, v.took + restart.FirstPause}; !slices.Equal(v.times, want) {
 			t.Errorf("starts at %v", v.times)
 		}
 	})
@@ -57,13 +58,13 @@ func TestNoStormOfStarts(t *testing.T) {
 		})
 		v.must(t)
 		time.Sleep(time.Hour)
-		if v.starts() != manyEnds || v.Status().State != Failed {
+		if v.starts() != restart.ManyEnds || v.Status().State != Failed {
 			t.Errorf("%d starts, %s", v.starts(), v.Status().State)
 		}
 		// An hour is long enough to try in earnest again.
 		_ = v.Ready(t.Context(), 0)
 		time.Sleep(20 * time.Second)
-		if n := v.starts(); n != 2*manyEnds {
+		if n := v.starts(); n != 2*restart.ManyEnds {
 			t.Errorf("%d starts", n)
 		}
 		// From now on calls are turned away at once, but for one in 30 s.
@@ -71,7 +72,7 @@ func TestNoStormOfStarts(t *testing.T) {
 		for range 600 {
 			if err := v.Ready(t.Context(), 0); err != nil {
 				f := AsFailure(err)
-				if !f.Postponed || f.Delivery != failure.NotSent || f.RetryAfter <= 0 || f.RetryAfter > slowPace || !strings.Contains(f.Message, "exit status 0") {
+				if !f.Postponed || f.Delivery != failure.NotSent || f.RetryAfter <= 0 || f.RetryAfter > restart.SlowPause || !strings.Contains(f.Message, "exit status 0") {
 					t.Fatalf("%+v", f)
 				}
 			}
@@ -80,7 +81,7 @@ func TestNoStormOfStarts(t *testing.T) {
 		if took := time.Since(begun); took > 61*time.Second {
 			t.Errorf("turned away after %v", took)
 		}
-		if n := v.starts(); n != 2*manyEnds+2 {
+		if n := v.starts(); n != 2*restart.ManyEnds+2 {
 			t.Errorf("%d starts", n)
 		}
 	})
@@ -366,7 +367,7 @@ func TestMoreTimeForAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := supervise(t, &config.Server{StartTimeout: time.Second})
 		v.fail = broken
-		for range manyEnds {
+		for range restart.ManyEnds {
 			_ = v.Ready(t.Context(), 0)
 		}
 		v.fail = nil

@@ -23,12 +23,23 @@ type config struct {
 
 	Before string `json:"before,omitempty"` // a deed, see do
 	After  string `json:"after,omitempty"`
-	Open   string `json:"open,omitempty"` // error, exit
-	Mark   string `json:"mark,omitempty"` // what arguments and results are marked with
+	Open   string `json:"open,omitempty"`   // error, exit
+	Starts string `json:"starts,omitempty"` // a file that each start adds a byte to
+	Mark   string `json:"mark,omitempty"`   // what arguments and results are marked with
 }
 
 func main() {
 	hook.Main(hook.Info{Name: "testhook", Version: "0.0.1", Summary: "Misbehaves on demand."}, func(_ context.Context, _ *hook.Env, cfg config) (*testhook, error) {
+		if cfg.Starts != "" {
+			file, err := os.OpenFile(cfg.Starts, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+			if err == nil {
+				_, err = file.WriteString("x")
+				err = errors.Join(err, file.Close())
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
 		switch cfg.Open {
 		case "error":
 			return nil, errors.New("it does not want to open")
