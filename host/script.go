@@ -65,6 +65,9 @@ type ScriptRequest struct {
 	// Ask answers what upstreams ask in the middle of a call. The script's time does not
 	// run meanwhile.
 	Ask Asker
+	// AskFor is the Asker of the calls of one tool, and stands in the place of Ask where
+	// it is set.
+	AskFor func(tool string) Asker
 	// Meta, OnLog and OnProgress are those of each call: see Request.
 	Meta       json.RawMessage
 	OnLog      func(level, logger string, data json.RawMessage)
@@ -262,7 +265,7 @@ func (b *bridge) Call(ctx context.Context, c codemode.Call) (json.RawMessage, er
 	}
 	res, err := b.host.Call(ctx, Request{
 		Tool: tool, Arguments: c.Arguments, Caller: Script, Owner: b.script.Owner, Parent: c.Parent, Session: b.script.Session, Timeout: c.Timeout,
-		MaxResult: codemode.MaxResult, Ask: b.asker(c.Rest), Consent: b.consenter(c.Rest), Meta: b.script.Meta, OnLog: b.script.OnLog, OnProgress: progress,
+		MaxResult: codemode.MaxResult, Ask: b.asker(tool, c.Rest), Consent: b.consenter(c.Rest), Meta: b.script.Meta, OnLog: b.script.OnLog, OnProgress: progress,
 	})
 	if err != nil {
 		return nil, b.toolError(ctx, tool, err)
@@ -293,12 +296,16 @@ func readOnly(t *catalog.Tool, s *server.Server) bool {
 }
 
 // asker has the script's time stand still while a question is open.
-func (b *bridge) asker(rest func() func()) Asker {
-	if b.script.Ask == nil {
+func (b *bridge) asker(tool string, rest func() func()) Asker {
+	ask := b.script.Ask
+	if b.script.AskFor != nil {
+		ask = b.script.AskFor(tool)
+	}
+	if ask == nil {
 		return nil
 	}
 	return func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		defer rest()()
-		return b.script.Ask(ctx, method, params)
+		return ask(ctx, method, params)
 	}
 }

@@ -124,6 +124,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/front/control":       "commands use a host that another process runs",
 		"host/internal/cli/argument":        "key=value becomes JSON arguments",
 		"host/internal/cli/content":         "results are printed as text",
+		"host/internal/cli/question":        "what servers ask is asked on the terminal",
 		"host/internal/rawjson":             "the --json envelope",
 		"host/internal/results":             "results read takes lines as the tool does",
 		"host/internal/plugins/install":     "plugins install and its kin",
@@ -151,7 +152,13 @@ var hostRules = map[string]map[string]string{
 		"host/internal/rawjson": "arguments are written, not encoded",
 		"sdk/failure":           "a bad argument has a problem with a pointer",
 	},
-	"host/internal/cli/content":  {},
+	"host/internal/cli/content": {},
+	"host/internal/cli/question": {
+		"host/internal/cli/argument": "--answer is typed as arguments are",
+		"host/internal/cli/terminal": "texts of strangers do nothing to a terminal",
+		"host/internal/rawjson":      "answers are written, not encoded",
+		"host/internal/schema":       "the rules of a field",
+	},
 	"host/internal/cli/terminal": {},
 	"host/internal/codemode/declare": {
 		"host/internal/name": "identifiers, and the names behind them",

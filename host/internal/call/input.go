@@ -70,6 +70,9 @@ func (w *work) put(ctx context.Context, question gjson.Result) (json.RawMessage,
 		}
 		return nil, f
 	case method == "elicitation/create":
+		if f, ok := errors.AsType[*failure.Failure](err); ok && f.Class == failure.ConsentRequired && f.Delivery == failure.NotSent {
+			return nil, unanswered("the tool needs an answer before it goes on: %s", f.Message) // nobody saw it
+		}
 		return json.RawMessage(`{"action":"cancel"}`), nil
 	}
 	return nil, unanswered("the tool asks for %s before it goes on, and the caller did not answer: %w", method, err)

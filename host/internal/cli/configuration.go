@@ -116,7 +116,7 @@ const (
 )
 
 // maxAnswer bounds the line that answers a question.
-const maxAnswer = 1 << 10
+const maxAnswer = 64 << 10
 
 // confirm asks a question. A line that is y or yes is a yes, any other a no; the
 // error is that ctx was canceled. It reads no further than the end of the line:

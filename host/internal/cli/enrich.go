@@ -93,10 +93,12 @@ func enrichRun(ctx context.Context, opts *enrichOptions) error {
 	defer h.Close()
 
 	spinner := opts.Streams.Spin("enrich")
+	keys := newKeyboard(opts.Streams)
+	keys.spinner = spinner
 	code := exitTimeout // the least of all
 	got, _, err := enrich.Run(ctx, h, opts.About, enrich.Options{
 		WebSearch: opts.WebSearch, WorkIQ: opts.WorkIQ, Caller: host.CLI,
-		Consent:    consenter(opts.Streams, opts.Yes, spinner),
+		Consent:    consenter(keys, opts.Yes),
 		OnProgress: func(source string, p host.Progress) { spinner.Status(source + " " + progressText(p)) },
 		OnSkipped: func(s enrich.Skipped) {
 			defer spinner.Pause()()

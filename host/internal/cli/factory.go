@@ -95,6 +95,7 @@ type Factory struct {
 	shares               bool      // hosts of other processes count, and this one's is for them
 	frozen               bool      // the host that is opened pins nothing
 	follows              bool      // the host that is opened follows its files
+	askable              bool      // servers of the host that is opened may ask
 	homeless             error     // why there is no place for a host's files
 	told                 []string  // the problems that open has told
 }
@@ -146,6 +147,13 @@ func (f *Factory) openOwn(ctx context.Context) (openHost, error) {
 	return f.open(ctx)
 }
 
+// openAsking is open for a command that can answer what servers ask in the middle of a
+// call.
+func (f *Factory) openAsking(ctx context.Context) (openHost, error) {
+	f.askable = true
+	return f.open(ctx)
+}
+
 // openSilently opens the host without telling problems and without a question:
 // for completions too.
 func (f *Factory) openSilently(ctx context.Context) (openHost, error) {
@@ -156,7 +164,7 @@ func (f *Factory) openSilently(ctx context.Context) (openHost, error) {
 // the problems of each configuration once it counts. Nobody is asked, stdin may be a
 // client's.
 func (f *Factory) openServing(ctx context.Context) (openHost, error) {
-	f.follows = true
+	f.follows, f.askable = true, true
 	h, err := f.openSilently(ctx)
 	if err != nil {
 		return nil, err
@@ -235,6 +243,7 @@ func (f *Factory) openLayers(ctx context.Context, layers []host.Layer) (openHost
 		Log:     slog.New(slog.NewTextHandler(f.Streams.Err, &slog.HandlerOptions{Level: &level})),
 		Version: f.Version,
 		Record:  f.record,
+		Asks:    f.askable,
 
 		FrozenPins: f.frozen,
 		Telemetry:  f.follows, // which is to say: it serves

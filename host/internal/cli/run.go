@@ -25,6 +25,7 @@ const maxRunTime = 10 * time.Minute
 type runOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
+	Asking  func(context.Context) (openHost, error) // Host, of which servers may ask
 
 	File    string // - is stdin
 	Words   []string
@@ -33,10 +34,13 @@ type runOptions struct {
 	Allow   []string
 	DryRun  bool
 	Yes     bool
+	Answers []string // of forms: name=value and its kin
+
+	Open func(url string) error // an address, in the browser
 }
 
 func newCmdRun(f *Factory, runF func(context.Context, *runOptions) error) *cobra.Command {
-	opts := &runOptions{Streams: f.Streams, Host: f.open}
+	opts := &runOptions{Streams: f.Streams, Host: f.open, Asking: f.openAsking, Open: opener(f.Getenv)}
 	cmd := &cobra.Command{
 		Use:   "run FILE [-- ARGS...]",
 		Short: "Run a script that calls tools",
@@ -52,7 +56,8 @@ list' does); --allow may be given again. With --dry-run only tools that are know
 be read-only are called; calls of others are printed, and answered with {}.
 
 Where a tool needs a person's consent, the question comes on the terminal; --yes says
-yes to all of them. Without either, that call fails and the script goes on.
+yes to all of them. Without either, that call fails and the script goes on. What
+servers ask in the middle of a call is asked there, too; --answer answers in advance.
 
 Exit codes: 0 completed; 1 it failed; 2 it is no script; 6 its time was over; 7 its
 memory or its output was over the limit; 130 canceled.`,
@@ -90,6 +95,8 @@ memory or its output was over the limit; 130 canceled.`,
 	flags.StringArrayVar(&opts.Allow, "allow", nil, "let the script see and call only tools that `PATTERN` names")
 	flags.BoolVar(&opts.DryRun, "dry-run", false, "do not call tools that may change something, print the calls")
 	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
+	flags.StringArrayVar(&opts.Answers, "answer", nil, "fill in a field, `NAME=VALUE` or NAME:=JSON, of a form that a server asks for; nobody is asked then")
+	completeFlag(cmd, "answer", words())
 	completeFlag(cmd, "allow", f.complete(f.completePattern))
 	completeFlag(cmd, "timeout", words())
 	return cmd
@@ -100,7 +107,20 @@ func runRun(ctx context.Context, opts *runOptions) error {
 	if err != nil {
 		return err
 	}
-	h, err := opts.Host(ctx)
+	answers, err := readAnswers(ctx, opts.Answers)
+	if err != nil {
+		return err
+	}
+	keys, dataIn := newKeyboard(opts.Streams), ""
+	if opts.File == "-" {
+		dataIn = "the script"
+	}
+	asked := newRespondent(keys, answers, dataIn, opts.Open)
+	open := opts.Host
+	if asked.answers != nil || asked.nobody == "" {
+		open = opts.Asking
+	}
+	h, err := open(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,9 +141,13 @@ func runRun(ctx context.Context, opts *runOptions) error {
 		spinner = opts.Streams.Spin(opts.name())
 		req.OnCall = func(c host.ScriptCall) { spinner.Status(callStatus(c)) }
 	}
-	req.Consent = consenter(opts.Streams, opts.Yes, spinner)
+	keys.spinner = spinner
+	req.Consent, req.AskFor, req.Meta = consenter(keys, opts.Yes), asked.of, asked.meta()
 	outcome, err := h.Run(ctx, req)
 	spinner.Stop()
+	for _, n := range asked.told() {
+		opts.Streams.Note("collet: note: %s", n)
+	}
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func TestScripts(t *testing.T) {
 // about states of servers that nothing has started, about processes of a command's
 // own, or about no servers at all.
 var both = []string{
-	"bytes", "call", "completion", "completion_hung", "consent_terminal", "dead", "doctor", "list_missing",
+	"ask", "ask_terminal", "bytes", "call", "completion", "completion_hung", "consent_terminal", "dead", "doctor", "list_missing",
 	"results", "run", "schemas", "search", "terminal", "trust_terminal", "types", "unread_config",
 }
 

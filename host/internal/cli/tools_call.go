@@ -26,6 +26,7 @@ import (
 type toolsCallOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
+	Asking  func(context.Context) (openHost, error) // Host, of which servers may ask
 
 	Tool    string
 	Words   []string // key=value and its kin
@@ -36,11 +37,14 @@ type toolsCallOptions struct {
 	Timeout time.Duration // 0: the server's
 	Retry   string
 	Yes     bool
+	Answers []string // of forms: name=value and its kin
 	SaveDir string
+
+	Open func(url string) error // an address, in the browser
 }
 
 func newCmdToolsCall(f *Factory, runF func(context.Context, *toolsCallOptions) error) *cobra.Command {
-	opts := &toolsCallOptions{Streams: f.Streams, Host: f.open}
+	opts := &toolsCallOptions{Streams: f.Streams, Host: f.open, Asking: f.openAsking, Open: opener(f.Getenv)}
 	cmd := &cobra.Command{
 		Use:   "call " + toolArgument + " [key=value | key:=json | key=@file]...",
 		Short: "Call one tool and print what it answers",
@@ -61,7 +65,10 @@ byte instead.
 Text is printed as it is; control characters are escaped on a terminal. Content
 blocks come first: structuredContent is printed only when there is none, and
 --json shows both. When the tool says that it failed, its answer is printed all
-the same and the exit code is 1.`,
+the same and the exit code is 1.
+
+What the server asks in the middle of the call (elicitation) is asked on the
+terminal. --answer fills in its forms in advance, and may be repeated.`,
 		Example: `  collet tools call files/read_text_file path=notes.md head=3
   collet tools call github/create_issue title=Crash labels=bug labels=urgent body=@report.md
   collet tools call memory/create_entities entities:='[{"name":"x"}]' --json
@@ -97,11 +104,13 @@ the same and the exit code is 1.`,
 	flags.DurationVar(&opts.Timeout, "timeout", 0, "limit of one attempt; progress restarts it (default: the server's)")
 	flags.StringVar(&opts.Retry, "retry", "", "when to try a second time: safe, always or never (default: the server's)")
 	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
+	flags.StringArrayVar(&opts.Answers, "answer", nil, "fill in a field, `NAME=VALUE` or NAME:=JSON, of a form that the server asks for; nobody is asked then")
 	flags.StringVar(&opts.SaveDir, "save", "", "write images, audio and blobs to new files in this `directory`")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usagef("%v; a tool's own arguments are written key=value", err)
 	})
 	completeFlag(cmd, "args", completeWhole)
+	completeFlag(cmd, "answer", words())
 	completeFlag(cmd, "retry", words("safe\twhen it cannot do harm", "always\talso when the first may have worked", "never"))
 	if err := cmd.MarkFlagDirname("save"); err != nil {
 		panic(err)
@@ -117,6 +126,10 @@ func toolsCallRun(ctx context.Context, opts *toolsCallOptions) error {
 	if err != nil {
 		return err
 	}
+	answers, err := readAnswers(ctx, opts.Answers)
+	if err != nil {
+		return err
+	}
 	var files *content.Files
 	if opts.SaveDir != "" {
 		// Before the call: one that cannot be undone is not made for an answer that
@@ -127,13 +140,19 @@ func toolsCallRun(ctx context.Context, opts *toolsCallOptions) error {
 		}
 		defer files.Close()
 	}
-	h, err := opts.Host(ctx)
+	keys := newKeyboard(opts.Streams)
+	asked := newRespondent(keys, answers, opts.dataIn(), opts.Open)
+	open := opts.Host
+	if asked.answers != nil || asked.nobody == "" {
+		open = opts.Asking
+	}
+	h, err := open(ctx)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 
-	res, err := opts.call(ctx, h, words, whole)
+	res, err := opts.call(ctx, h, words, whole, keys, asked)
 	if err != nil {
 		return err
 	}
@@ -227,12 +246,13 @@ func (opts *toolsCallOptions) readWhole(in io.Reader) (json.RawMessage, error) {
 	return text, nil
 }
 
-func (opts *toolsCallOptions) call(ctx context.Context, h caller, words []argument.Word, arguments json.RawMessage) (*host.Result, error) {
+func (opts *toolsCallOptions) call(ctx context.Context, h caller, words []argument.Word, arguments json.RawMessage, keys *keyboard, asked *respondent) (*host.Result, error) {
 	var spinner *terminal.Spinner
 	if !opts.JSON {
 		spinner = opts.Streams.Spin(opts.Tool)
 	}
 	defer spinner.Stop()
+	keys.spinner = spinner
 	var doubts []string
 	if len(words) > 0 {
 		t, err := h.Tool(ctx, opts.Tool)
@@ -248,17 +268,30 @@ func (opts *toolsCallOptions) call(ctx context.Context, h caller, words []argume
 	res, err := h.Call(ctx, host.Request{
 		Tool: opts.Tool, Arguments: arguments, Caller: host.CLI, Timeout: opts.Timeout, Retry: host.Retry(opts.Retry),
 		OnProgress: func(p host.Progress) { spinner.Status(progressText(p)) },
-		Consent:    consenter(opts.Streams, opts.Yes, spinner),
+		Consent:    consenter(keys, opts.Yes),
+		Ask:        asked.of(opts.Tool), Meta: asked.meta(),
 	})
 	var fail *host.Failure
 	switch {
 	case err == nil:
-		res.Notices = append(doubts, res.Notices...)
+		res.Notices = slices.Concat(doubts, res.Notices, asked.told())
+	case errors.As(err, &fail):
+		fail.Notices = append(fail.Notices, asked.toldOf(fail.Class)...)
+	}
+	switch {
 	case errors.As(err, &fail) && !slices.ContainsFunc(fail.Problems, func(p failure.Problem) bool { return p.Rule == "additionalProperties" }):
 		// Where the schema forbids other names, the host has said it.
 		fail.Notices = append(doubts, fail.Notices...)
 	}
 	return res, err
+}
+
+// dataIn is what the command reads from stdin, "" when nothing.
+func (opts *toolsCallOptions) dataIn() string {
+	if opts.HasArgs && (opts.Args == "-" || opts.Args == "@-") || slices.ContainsFunc(opts.Words, func(w string) bool { return strings.HasSuffix(w, "=@-") }) {
+		return "the arguments"
+	}
+	return ""
 }
 
 // misnamed tells of names that the tool does not declare but nearly does. Most

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/tidwall/gjson"
 
@@ -166,17 +165,5 @@ func literal(v gjson.Result) string {
 	return visible(v.Raw)
 }
 
-// visible is text of a stranger on one line, with all that has no shape of its own
-// on a terminal escaped: controls, and marks that join, hide or turn around.
-func visible(text string) string {
-	var b strings.Builder
-	for _, r := range terminal.Escape(text) {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-	}
-	return b.String()
-}
+// visible is text of a stranger on one line.
+func visible(text string) string { return terminal.Visible(text) }

@@ -201,7 +201,8 @@
 //	s_mark {id, ms} writes id to -state, takes ms, answers id
 //	x_exit {code}, x_grow (adds x_grown), x_rug, x_env {names}, x_notify, x_log {text}
 //	w_nonewline, w_late, w_stderrflood, w_raw {text}   odd writing
-//	a_ping, a_roots, a_sampling, a_elicit, a_unknown, a_sameid, a_bigid   ask the client
+//	a_ping, a_roots, a_sampling, a_elicit, a_unknown, a_sameid, a_bigid   ask the client; the
+//	arguments are the params of the question
 //
 // The tables are in content.go, schemas.go and effects.go.
 package main

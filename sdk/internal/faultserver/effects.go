@@ -160,21 +160,21 @@ var effects = map[string]func(*server, message){
 		s.result(m, textResult("written"))
 	},
 
-	// a_* ask the host and answer "client result: ..." or "client error: ...".
+	// a_* ask the host, with their own arguments as params, and answer "client result: ..." or "client error: ...".
 	"a_ping":     ask("", "ping"),
 	"a_roots":    ask("", "roots/list"),
 	"a_sampling": ask("", "sampling/createMessage"),
 	"a_elicit":   ask("", "elicitation/create"),
 	"a_unknown":  ask("", "nasty/unknown"),
-	"a_sameid":   func(s *server, m message) { s.result(m, textResult(s.ask(m.to, string(m.ID), "ping"))) },
+	"a_sameid":   func(s *server, m message) { s.result(m, textResult(s.ask(m.to, string(m.ID), "ping", nil))) },
 	"a_bigid":    ask("1152921504606846977.0", "ping"),
 
 	// c_input_required asks for input by the rules of 2026-07-28 and, called again
-	// with some, answers what it got.
+	// with some, answers what it got. Its arguments are the params of what it asks.
 	"c_input_required": func(s *server, m message) {
 		var p struct {
-			InputResponses json.RawMessage
-			RequestState   string
+			InputResponses, Arguments json.RawMessage
+			RequestState              string
 		}
 		if err := json.Unmarshal(m.Params, &p); err != nil {
 			fatal(err.Error())
@@ -183,7 +183,10 @@ var effects = map[string]func(*server, message){
 			s.result(m, textResult("state "+p.RequestState+", responses "+string(p.InputResponses)))
 			return
 		}
-		s.result(m, `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"sure?"}}},"requestState":"s-1"}`)
+		if len(p.Arguments) <= len("{}") {
+			p.Arguments = json.RawMessage(`{"message":"sure?"}`)
+		}
+		s.result(m, `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":`+string(p.Arguments)+`}},"requestState":"s-1"}`)
 	},
 
 	"rug":     func(s *server, m message) { s.result(m, textResult("rug")) },
@@ -191,7 +194,11 @@ var effects = map[string]func(*server, message){
 }
 
 func ask(id, method string) func(*server, message) {
-	return func(s *server, m message) { s.result(m, textResult(s.ask(m.to, id, method))) }
+	return func(s *server, m message) {
+		var params json.RawMessage
+		arguments(m, &params)
+		s.result(m, textResult(s.ask(m.to, id, method, params)))
+	}
 }
 
 // progress reports progress of a call under the token it came with. False:

@@ -49,7 +49,7 @@ var starts = []startFault{
 	{"earlynotif", false, func(s *server) {
 		stdout{s}.write(notification("notifications/message", `{"level":"info","data":"early"}`), false)
 	}},
-	{"earlyping", false, func(s *server) { go s.ask(stdout{s}, "", "ping") }},
+	{"earlyping", false, func(s *server) { go s.ask(stdout{s}, "", "ping", nil) }},
 	{"stderrflood", false, func(s *server) {
 		l := strings.Repeat("e", 99) + "\n"
 		for n := 0; n < s.size; n += len(l) {

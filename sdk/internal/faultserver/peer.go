@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -10,7 +11,7 @@ const askWait = 5 * time.Second
 
 // ask sends a request to the host and returns what came back as text. Without an
 // id it gets a new one.
-func (s *server) ask(to sink, id, method string) string {
+func (s *server) ask(to sink, id, method string, params json.RawMessage) string {
 	waiting := make(chan []byte, 1)
 	s.asking.Lock()
 	s.asks++
@@ -18,8 +19,11 @@ func (s *server) ask(to sink, id, method string) string {
 		id = fmt.Sprintf(`"srv-%d"`, s.asks)
 	}
 	s.asked[id] = waiting
+	if len(params) == 0 {
+		params = json.RawMessage("{}")
+	}
 	s.asking.Unlock()
-	to.write(`{"jsonrpc":"2.0","id":`+id+`,"method":`+quote(method)+`,"params":{}}`, false)
+	to.write(`{"jsonrpc":"2.0","id":`+id+`,"method":`+quote(method)+`,"params":`+string(params)+`}`, false)
 	select {
 	case b := <-waiting:
 		return string(b)

@@ -3,7 +3,9 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -76,6 +78,21 @@ func Line(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// Visible is text of a stranger on one line, with all that has no shape of its own
+// on a terminal escaped: controls, and marks that join, hide or turn around.
+func Visible(text string) string {
+	var b strings.Builder
+	for _, r := range Escape(text) {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
 }
 
 // Escaper returns a writer that makes all that passes harmless. It holds back

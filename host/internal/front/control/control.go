@@ -119,17 +119,18 @@ type (
 	}
 	// runRequest is what of a host.ScriptRequest travels.
 	runRequest struct {
-		Source           string
-		Args             json.RawMessage
-		ID               string
-		Limits           host.ScriptLimits
-		Deterministic    bool
-		Now              time.Time
-		Owner, Session   string
-		Patterns         []string
-		Narrow, DryRun   bool // Narrow: Patterns is not nil
-		Meta             json.RawMessage
-		Consent, Watched bool // somebody can be asked; somebody looks
+		Source         string
+		Args           json.RawMessage
+		ID             string
+		Limits         host.ScriptLimits
+		Deterministic  bool
+		Now            time.Time
+		Owner, Session string
+		Patterns       []string
+		Narrow, DryRun bool // Narrow: Patterns is not nil
+		Meta           json.RawMessage
+		Consent, Asks  bool // somebody can be asked
+		Watched        bool // somebody looks
 	}
 	promptRequest struct {
 		Exposure host.Exposure
@@ -151,6 +152,7 @@ type (
 	question struct {
 		ID      uint64
 		Consent host.ConsentQuestion
+		Tool    string // whose call asks
 		Method  string
 		Params  json.RawMessage
 	}

@@ -230,10 +230,7 @@ func (p *peer) call(ctx context.Context, id uint64, r callRequest, session strin
 		req.Consent = p.consenter(id)
 	}
 	if r.Asks {
-		req.Ask = func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-			a, err := p.ask(ctx, opAsk, id, question{Method: method, Params: params})
-			return a.Result, err
-		}
+		req.Ask = p.asker(id, req.Tool)
 	}
 	return p.server.Host.Call(ctx, req)
 }
@@ -281,6 +278,9 @@ func (p *peer) run(ctx context.Context, id uint64, r runRequest, session string)
 	if r.Consent {
 		s.Consent = p.consenter(id)
 	}
+	if r.Asks {
+		s.AskFor = func(tool string) host.Asker { return p.asker(id, tool) }
+	}
 	if r.Watched {
 		s.OnCall = func(c host.ScriptCall) { p.send(opScriptCall, id, pack(c)) }
 	}
@@ -291,6 +291,13 @@ func (p *peer) consenter(id uint64) host.Consenter {
 	return func(ctx context.Context, q host.ConsentQuestion) (host.ConsentAnswer, error) {
 		a, err := p.ask(ctx, opConsent, id, question{Consent: q})
 		return a.Consent, err
+	}
+}
+
+func (p *peer) asker(id uint64, tool string) host.Asker {
+	return func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		a, err := p.ask(ctx, opAsk, id, question{Tool: tool, Method: method, Params: params})
+		return a.Result, err
 	}
 }
 

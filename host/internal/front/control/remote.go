@@ -81,7 +81,7 @@ func (c *Client) Known(ctx context.Context, canonical string) (*host.Tool, time.
 
 // Call is Host.Call. Its questions and its progress come to this process.
 func (c *Client) Call(ctx context.Context, req host.Request) (*host.Result, error) {
-	talk := c.talk(ctx, req.Consent, req.Ask)
+	talk := c.talk(ctx, req.Consent, func(string) host.Asker { return req.Ask })
 	defer talk.end()
 	r := callRequest{Request: req, Progress: req.OnProgress != nil, Consent: req.Consent != nil, Asks: req.Ask != nil}
 	r.Request.OnProgress, r.Request.OnLog, r.Request.Ask, r.Request.Consent = nil, nil, nil, nil
@@ -130,14 +130,14 @@ func (c *Client) failure(ctx context.Context, canonical string, delivery failure
 }
 
 // Run is Host.Run, but for Store, Allow, AllowServer, Ask, OnLog and OnProgress, which
-// stay in this process: Patterns narrows what the script may use.
+// stay in this process: Patterns narrows what the script may use, and AskFor answers.
 func (c *Client) Run(ctx context.Context, s host.ScriptRequest) (host.ScriptOutcome, error) {
-	talk := c.talk(ctx, s.Consent, nil)
+	talk := c.talk(ctx, s.Consent, s.AskFor)
 	defer talk.end()
 	r := runRequest{
 		Source: s.Source, Args: s.Args, ID: s.ID, Limits: s.Limits, Deterministic: s.Deterministic, Now: s.Now,
 		Owner: s.Owner, Session: s.Session, Patterns: s.Patterns, Narrow: s.Patterns != nil, DryRun: s.DryRun, Meta: s.Meta,
-		Consent: s.Consent != nil, Watched: s.OnCall != nil,
+		Consent: s.Consent != nil, Asks: s.AskFor != nil, Watched: s.OnCall != nil,
 	}
 	body, err := c.do(ctx, opRun, pack(r), func(m message) {
 		if m.op == opScriptCall && s.OnCall != nil {

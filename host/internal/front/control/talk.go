@@ -13,11 +13,11 @@ type talk struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	consent host.Consenter
-	ask     host.Asker
+	ask     func(tool string) host.Asker
 	work    sync.WaitGroup
 }
 
-func (c *Client) talk(ctx context.Context, consent host.Consenter, ask host.Asker) *talk {
+func (c *Client) talk(ctx context.Context, consent host.Consenter, ask func(tool string) host.Asker) *talk {
 	ctx, cancel := context.WithCancel(ctx)
 	return &talk{c: c, ctx: ctx, cancel: cancel, consent: consent, ask: ask}
 }
@@ -40,7 +40,7 @@ func (t *talk) heard(m message) {
 		if m.op == opConsent {
 			a.Consent, err = t.consent(t.ctx, q.Consent)
 		} else {
-			a.Result, err = t.ask(t.ctx, q.Method, q.Params)
+			a.Result, err = t.ask(q.Tool)(t.ctx, q.Method, q.Params)
 		}
 		if err != nil {
 			a.Failed = packError(err)

@@ -1,0 +1,48 @@
+package question
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/collet-dev/collet/host/internal/cli/terminal"
+)
+
+// Bounds on texts of strangers, in characters; and lines of a message.
+const (
+	maxName    = 128
+	maxText    = 400
+	maxMessage = 4000
+	maxLines   = 40
+)
+
+// Plain is a stranger's text on one line, in which nothing acts on a terminal, and of
+// which at most limit characters are left.
+func Plain(s string, limit int) string {
+	return terminal.Visible(cut(terminal.Line(s), limit))
+}
+
+// lines are a message for a person, indented.
+func lines(message string) string {
+	var b strings.Builder
+	all := strings.Split(strings.TrimSpace(strings.ReplaceAll(cut(message, maxMessage), "\r\n", "\n")), "\n")
+	for i, l := range all {
+		if i == maxLines {
+			fmt.Fprintf(&b, "  ... and %d more lines\n", len(all)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", terminal.Visible(strings.TrimRight(l, " \t")))
+	}
+	return b.String()
+}
+
+// cut says what it leaves out.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	return fmt.Sprintf("%s... (%d more characters)", string(r[:limit]), len(r)-limit)
+}
