@@ -181,6 +181,15 @@ func (v view) Settled(ctx context.Context, concerns func(server string) bool) {
 	}
 }
 
+// Settling implements front.Host.
+func (v view) Settling(concerns func(server string) bool) bool {
+	hub := v.host.hub
+	return slices.ContainsFunc(hub.Names(), func(n string) bool {
+		s := hub.Server(n)
+		return s != nil && concerns(n) && s.Settling()
+	})
+}
+
 // Arrived implements front.Host.
 func (v view) Arrived(ctx context.Context, server string) bool { return v.settle(ctx, server, true) }
 
@@ -196,9 +205,7 @@ func (v view) settle(ctx context.Context, name string, asked bool) bool {
 	}
 	wait := v.host.hub.Config().Host.ConnectWait
 	// The answer is to be there within connect_wait: some of it is left to write it.
-	ctx, cancel := context.WithDeadline(ctx, since.Add(wait-min(wait/20, 50*time.Millisecond)))
-	defer cancel()
-	return s.Settle(ctx, asked)
+	return s.Settle(ctx, since.Add(wait-min(wait/20, 50*time.Millisecond)), asked)
 }
 
 // Plain implements front.Host.

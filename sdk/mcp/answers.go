@@ -21,7 +21,7 @@ const maxAnswering = 128
 const maxResting = 64
 
 // answers are the peer's requests that are being answered. end cancels them;
-// running waits for those of start once there are no more, after drain or end.
+// running waits for those of start and do once there are no more, after drain or end.
 type answers struct {
 	base context.Context
 	max  int
@@ -71,6 +71,21 @@ func (a *answers) start(id []byte, run func(*inquiry)) (refusal []byte) {
 		a.next <- t
 	default:
 		a.running.Go(func() { a.serve(t) })
+	}
+	return refusal
+}
+
+// do is start for what takes no time: it runs it on this goroutine.
+func (a *answers) do(id []byte, run func(*inquiry)) (refusal []byte) {
+	a.mu.Lock()
+	q, refusal := a.file(id)
+	if q != nil {
+		a.running.Add(1)
+	}
+	a.mu.Unlock()
+	if q != nil {
+		defer a.running.Done()
+		task{q, run}.do()
 	}
 	return refusal
 }

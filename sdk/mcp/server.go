@@ -49,6 +49,14 @@ type Watcher interface {
 	Watch(ctx context.Context, c *Caller, uri string) (release func(), err error)
 }
 
+// Prompt is a Handler that has some answers ready.
+type Prompt interface {
+	// Ready says whether Handle answers a request at once, without waiting for anything.
+	// On stdio such a request is answered before the next one is read: to hand it to
+	// another goroutine takes longer than a short answer does.
+	Ready(c *Caller, method string) bool
+}
+
 // Description is what a server says of itself to one client.
 type Description struct {
 	Instructions string          // "" for none
@@ -180,6 +188,7 @@ func (o ServerOptions) withDefaults() ServerOptions {
 type Server struct {
 	handler Handler
 	watcher Watcher // nil when the handler is none
+	prompt  Prompt  // likewise
 	opt     ServerOptions
 	info    []byte // MCP Implementation
 
@@ -200,6 +209,7 @@ type Server struct {
 func NewServer(h Handler, opt ServerOptions) *Server {
 	s := &Server{handler: h, opt: opt.withDefaults(), over: make(chan struct{}), audience: map[*listener]struct{}{}}
 	s.watcher, _ = h.(Watcher)
+	s.prompt, _ = h.(Prompt)
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.info = append([]byte(`{"name":`), appendString(nil, s.opt.Name)...)
 	if s.opt.Title != "" {

@@ -99,7 +99,11 @@ func (c *channel) request(e envelope, who *Caller) {
 		c.initialize(d)
 		return
 	}
-	refusal := c.answers.start(e.id, func(q *inquiry) {
+	begin := c.answers.start
+	if c.s.prompt != nil && c.s.prompt.Ready(d.caller, d.method) {
+		begin = c.answers.do
+	}
+	refusal := begin(e.id, func(q *inquiry) {
 		result, err := c.serve(q.ctx, d)
 		c.out.room()
 		if c.answers.close(q) {

@@ -95,7 +95,7 @@ func serveRun(ctx context.Context, opts *serveOptions) error {
 		}
 		in, done := opts.Streams.Waiting()
 		defer done()
-		return own(ctx, in, opts.Streams.Out)
+		return own(ctx, in, opts.Streams.Direct())
 	}
 	h, err := opts.Host(ctx)
 	if err != nil {
@@ -123,6 +123,9 @@ func serveOwn(ctx context.Context, opts *serveOptions, in io.Reader, out io.Writ
 	// Not ctx, which would cancel what is being answered: end lets it finish.
 	if err := front.ServeStdio(context.WithoutCancel(ctx), in, out); ctx.Err() == nil {
 		shared.linger(ctx) // its own client has gone, others may be here
+		if terminal.ReaderGone(err) {
+			return nil
+		}
 		return err
 	}
 	return nil // to be stopped is how serving ends

@@ -3,6 +3,10 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -68,5 +72,44 @@ collet: b did not start: connect to http://b: refused
 collet: c did not start: ` + strings.Repeat("ü", maxReason/2) + "...\n"
 	if got := stderr.String(); got != want {
 		t.Errorf("told\n%swant\n%s", got, want)
+	}
+}
+
+// answering is a host whose face writes to its client once.
+type answering struct{ *fakeHost }
+
+func (answering) Front() frontend { return oneWord{} }
+
+type oneWord struct{}
+
+func (oneWord) Close(context.Context) error { return nil }
+
+func (oneWord) ServeStdio(_ context.Context, _ io.Reader, out io.Writer) error {
+	if _, err := out.Write([]byte("x")); err != nil {
+		return fmt.Errorf("write to the client: %w", err)
+	}
+	return nil
+}
+
+// A client that does not read any more has gone, which is no error; a full disk is.
+func TestServingWhoReadsNoMore(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	defer w.Close()
+	full := errors.New("disk full")
+	for _, c := range []struct {
+		out  io.Writer
+		want error
+	}{{w, nil}, {broken{full}, full}} {
+		opts := &serveOptions{
+			Host:  func(context.Context) (openHost, error) { return answering{&fakeHost{}}, nil },
+			Share: func(context.Context, openHost, stdioServer, bool) *sharing { return nil },
+		}
+		if err := serveOwn(t.Context(), opts, strings.NewReader(""), c.out); !errors.Is(err, c.want) {
+			t.Errorf("ended with %v, want %v", err, c.want)
+		}
 	}
 }

@@ -86,12 +86,12 @@ func TestRecall(t *testing.T) {
 	if next.Introduction() == nil {
 		t.Error("what it said of itself is not recalled")
 	}
-	if next.Settle(t.Context(), false) || next.Settled() {
+	if next.Settle(t.Context(), time.Now().Add(time.Minute), false) || next.Settled() {
 		t.Error("what is recalled was listed")
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if next.Settle(gone, true) {
+	if next.Settle(gone, time.Now().Add(time.Minute), true) {
 		t.Error("it is not asked, and nobody waits for that")
 	}
 	before, _ := next.Tools()
@@ -109,7 +109,7 @@ func TestRecall(t *testing.T) {
 	}
 	next.Recall(t.Context())
 	next.shows(t, "recalled too late", "a c", true)
-	if !next.Settle(t.Context(), true) || !next.Settled() {
+	if !next.Settle(t.Context(), time.Now().Add(time.Minute), true) || !next.Settled() {
 		t.Error("it was listed")
 	}
 	if err := next.Close(t.Context()); err != nil {
@@ -175,7 +175,7 @@ func TestRecallUnderOtherSettings(t *testing.T) {
 	}
 	v.fail = func() *Failure { return notSent(failure.ConnectionRefused, "no") }
 	v.Apply(&config.Server{Name: "s", Command: "broken"})
-	v.Settle(t.Context(), false)
+	v.Settle(t.Context(), time.Now().Add(time.Minute), false)
 	v.shows(t, "that cannot be used", "", false)
 	v.Apply(&config.Server{Name: "s", Command: "other"})
 	v.Recall(t.Context())
@@ -207,13 +207,11 @@ func TestSettle(t *testing.T) {
 			}
 			begun = time.Now()
 		}
-		short, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		v.Settle(short, false)
+		v.Settle(t.Context(), time.Now().Add(3*time.Second), false)
 		after("nobody starts it", 3*time.Second)
 		v.fail = func() *Failure { return notSent(failure.ConnectionRefused, "no") }
 		go v.Ready(t.Context(), 0)
-		if v.Settle(t.Context(), false) {
+		if v.Settle(t.Context(), time.Now().Add(time.Minute), false) {
 			t.Error("it failed")
 		}
 		if !v.Settled() {
@@ -225,7 +223,7 @@ func TestSettle(t *testing.T) {
 		begun = time.Now()
 		go v.Ready(t.Context(), 0)
 		synctest.Wait()
-		if !v.Settle(t.Context(), false) {
+		if !v.Settle(t.Context(), time.Now().Add(time.Minute), false) {
 			t.Error("it is up")
 		}
 		after("the start succeeds", v.took)

@@ -14,12 +14,18 @@ func (s *Server) Since() time.Time {
 }
 
 // Settle waits, without starting it, until something can be said of the server's
-// tools: they are known or recalled, or it cannot be started. With asked, what is
-// recalled does not count. It reports whether this host has been told of them.
-func (s *Server) Settle(ctx context.Context, asked bool) bool {
+// tools: they are known or recalled, or it cannot be started. It waits no longer than
+// until. With asked, what is recalled does not count. It reports whether this host has
+// been told of them.
+func (s *Server) Settle(ctx context.Context, until time.Time, asked bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.unsettledLocked() && (asked || !s.recalled) {
+	if !s.settlingLocked(asked) {
+		return s.listed // without the timer of a deadline, which may wake another thread
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	for s.settlingLocked(asked) {
 		moved := s.moved
 		s.mu.Unlock()
 		select {
@@ -32,6 +38,17 @@ func (s *Server) Settle(ctx context.Context, asked bool) bool {
 		}
 	}
 	return s.listed
+}
+
+// Settling reports whether Settle would wait.
+func (s *Server) Settling() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.settlingLocked(false)
+}
+
+func (s *Server) settlingLocked(asked bool) bool {
+	return s.unsettledLocked() && (asked || !s.recalled)
 }
 
 // Settled reports whether this host has been told of the server's tools, or could

@@ -98,6 +98,18 @@ func (s *Streams) Lost() error {
 	return nil
 }
 
+// Direct is what Out writes to, for whoever copes with a reader that goes away: the
+// file, if it is one, which can be written to without waiting.
+func (s *Streams) Direct() io.Writer {
+	if p, ok := s.Out.(*pipeWriter); ok {
+		return p.w
+	}
+	return s.Out
+}
+
+// ReaderGone says whether a write failed because nobody reads any more.
+func ReaderGone(err error) bool { return err != nil && isClosedPipe(err) }
+
 // Bold returns text as a heading on Out.
 func (s *Streams) Bold(text string) string {
 	if !s.Color {

@@ -141,6 +141,13 @@ func TestClosedPipe(t *testing.T) {
 	if lost := (&Streams{Out: p}).Lost(); lost != nil {
 		t.Errorf("a closed pipe lost %v", lost)
 	}
+	direct := (&Streams{Out: p}).Direct()
+	if direct != io.Writer(w) {
+		t.Errorf("it is written to through %T", direct)
+	}
+	if _, err := direct.Write([]byte("x")); !ReaderGone(err) || ReaderGone(nil) {
+		t.Errorf("a closed pipe is taken for %v", err)
+	}
 	other := errors.New("disk full")
 	p = &pipeWriter{w: failing{other}}
 	if _, err := p.Write(nil); !errors.Is(err, other) {

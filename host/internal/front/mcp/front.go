@@ -34,6 +34,8 @@ type Host interface {
 	// them, or have failed to, at most for the configuration's connect_wait since the
 	// host began to start them. It waits only for those that concern the caller.
 	Settled(ctx context.Context, concerns func(server string) bool)
+	// Settling says whether Settled would wait.
+	Settling(concerns func(server string) bool) bool
 	// Arrived waits as long for one server to tell this host of its tools, and reports
 	// whether it has.
 	Arrived(ctx context.Context, server string) bool
@@ -89,7 +91,7 @@ type Principal interface {
 	Exposure(server, tool string, e exposure.Exposure) exposure.Exposure
 }
 
-// Front answers model clients. It is a protocol.Handler.
+// Front answers model clients. It is a protocol.Handler, and a Prompt.
 type Front struct {
 	host Host
 

@@ -29,6 +29,12 @@ func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMe
 	return nil, nil
 }
 
+// Ready implements protocol.Prompt: a list that has been asked for before is there.
+func (f *Front) Ready(c *protocol.Caller, method string) bool {
+	return method == "tools/list" && f.outlook(c).rendered.Load() &&
+		!f.host.Settling(func(server string) bool { return f.Concerns(c, server) })
+}
+
 // list is the result of tools/list: always the same bytes for the same tools.
 type list struct {
 	bytes          json.RawMessage

@@ -64,6 +64,57 @@ func TestChangesAreToldOnce(t *testing.T) {
 	changed(false, "after that too")
 }
 
+// settling is a host that may wait for its servers.
+type settling struct {
+	Host
+	waits bool
+}
+
+func (h *settling) Settling(func(string) bool) bool { return h.waits }
+
+// still is a host whose servers are the same until it is given others.
+type still struct {
+	inquirer
+	servers []Server
+}
+
+func (h *still) Servers() []Server { return h.servers }
+
+// A list is ready when it has been made for these servers and none is waited for.
+func TestReady(t *testing.T) {
+	names := []string{"a"}
+	fixed := &still{servers: shifting{names: &names}.Servers()}
+	h := &settling{Host: fixed}
+	f := New(h)
+	defer f.Close()
+	c := &protocol.Caller{}
+	ready := func(when string, want bool) {
+		t.Helper()
+		if got := f.Ready(c, "tools/list"); got != want {
+			t.Errorf("%s: ready is %v", when, got)
+		}
+	}
+	list := func() {
+		t.Helper()
+		if _, err := f.listTools(t.Context(), &protocol.Incoming{Caller: c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ready("before anybody asked", false)
+	list()
+	ready("asked for", true)
+	if f.Ready(c, "tools/call") {
+		t.Error("a call is ready")
+	}
+	h.waits = true
+	ready("a server starts", false)
+	h.waits = false
+	fixed.servers = shifting{names: &names}.Servers()
+	ready("of other servers", false)
+	list()
+	ready("of those, asked for", true)
+}
+
 // owners is a host of two servers whose principals are owners of their own.
 type owners struct {
 	shifting

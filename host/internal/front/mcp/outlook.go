@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/collet-dev/collet/host/internal/exposure"
 	protocol "github.com/collet-dev/collet/sdk/mcp"
@@ -18,6 +19,8 @@ type outlook struct {
 	gone    map[string]Tool // that a server has no more, likewise
 	bridges []bridge
 	list    func() *list
+
+	rendered atomic.Bool // list has been called
 }
 
 // maxOutlooks bounds the outlooks that are kept, one for each principal.
@@ -78,7 +81,10 @@ func newOutlook(servers []Server) *outlook {
 		put(o.tools, s.Tools)
 		put(o.gone, s.Withdrawn)
 	}
-	o.list = sync.OnceValue(o.render)
+	o.list = sync.OnceValue(func() *list {
+		defer o.rendered.Store(true)
+		return o.render()
+	})
 	return o
 }
 

@@ -38,6 +38,7 @@ func (h inquirer) RunScript(context.Context, Script) (codemode.Outcome, error) {
 }
 func (h inquirer) PrepareScripts()                            {}
 func (h inquirer) Settled(context.Context, func(string) bool) {}
+func (h inquirer) Settling(func(string) bool) bool            { return false }
 func (h inquirer) Arrived(context.Context, string) bool       { return true }
 func (h inquirer) Plain() bool                                { return false }
 func (h inquirer) Identifiers() func(*catalog.Tool) (string, string) {
