@@ -8,7 +8,6 @@ package lockfile
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -19,7 +18,7 @@ const retry = 10 * time.Millisecond
 // Lock takes the lock that the file at path carries, which it makes with mode
 // 0600, and waits for it until ctx is done.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := open(path)
 	if err != nil {
 		return nil, err
 	}

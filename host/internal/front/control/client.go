@@ -40,12 +40,16 @@ type pending struct {
 // that it does not answer before ctx ends, within a second when that has no end of its
 // own, or ErrOther.
 func Dial(ctx context.Context, place Place, build string) (*Client, error) {
+	return dial(ctx, place, build, native())
+}
+
+func dial(ctx context.Context, place Place, build string, via transport) (*Client, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		limited, cancel := context.WithTimeout(ctx, helloWait)
 		defer cancel()
 		ctx = limited
 	}
-	conn, err := place.dial(ctx)
+	conn, err := via.dial(ctx, place)
 	if err != nil {
 		return nil, fmt.Errorf("reach the running host: %w", err)
 	}

@@ -63,6 +63,16 @@ func (p Place) Busy() bool {
 	return err == nil && len(entries) > 0
 }
 
+// transport is how processes of one user reach a host, and know that they are that.
+type transport interface {
+	// listen accepts connections at a place that this process has.
+	listen(Place) (net.Listener, error)
+	// admit makes sure of who has connected, before anything they say is looked at.
+	admit(net.Conn) error
+	// dial connects to the host at a place, and makes sure that it is the user's own.
+	dial(context.Context, Place) (net.Conn, error)
+}
+
 func (p Place) socket() string { return filepath.Join(p.Dir, p.Name+".sock") }
 
 // Owner has a place, as long as its process lives at most.
@@ -70,7 +80,7 @@ type Owner struct {
 	place    Place
 	listener net.Listener
 	unlock   func()
-	gate     gate
+	via      transport
 }
 
 // tryWait is enough to find out that a lock is held.
@@ -78,7 +88,9 @@ const tryWait = time.Millisecond
 
 // Own takes a place. Of several processes that try, one gets it, and the others
 // ErrOwned; what a dead one left there is removed.
-func Own(place Place) (*Owner, error) {
+func Own(place Place) (*Owner, error) { return own(place, native()) }
+
+func own(place Place, via transport) (*Owner, error) {
 	if err := private(place.Dir); err != nil {
 		return nil, fmt.Errorf("share this host in %s: %w", place.Dir, err)
 	}
@@ -97,8 +109,8 @@ func Own(place Place) (*Owner, error) {
 		return nil, fmt.Errorf("share this host in %s: %w", place.Dir, err)
 	}
 	sweep(place)
-	o := &Owner{place: place, unlock: unlock}
-	if o.listener, err = o.gate.listen(place); err != nil {
+	o := &Owner{place: place, unlock: unlock, via: via}
+	if o.listener, err = via.listen(place); err != nil {
 		unlock()
 		return nil, fmt.Errorf("share this host in %s: %w", place.Dir, err)
 	}
@@ -148,7 +160,7 @@ func (o *Owner) Release() {
 }
 
 func private(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDir(dir); err != nil {
 		return err
 	}
 	info, err := os.Lstat(dir)
@@ -158,7 +170,15 @@ func private(dir string) error {
 	if !info.IsDir() {
 		return errors.New("it is no directory")
 	}
-	return owned(info)
+	file, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if opened, err := file.Stat(); err != nil || !os.SameFile(info, opened) {
+		return errors.Join(errors.New("it was replaced meanwhile"), err)
+	}
+	return owned(file)
 }
 
 // places are the directories that may have sockets, best first; the last is short.

@@ -1,13 +1,10 @@
-//go:build unix
-
 package control
 
 import (
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
-	"strings"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +12,11 @@ import (
 
 func place(t *testing.T) Place {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "x") // a socket's address is short
+	parent := ""
+	if runtime.GOOS != "windows" {
+		parent = "/tmp" // a socket's address is short
+	}
+	dir, err := os.MkdirTemp(parent, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,14 +25,16 @@ func place(t *testing.T) Place {
 }
 
 // Of many that want a place one gets it; when that has gone, or was killed, the next.
-func TestOneOwner(t *testing.T) {
+func TestOneOwner(t *testing.T) { everyTransport(t, testOneOwner) }
+
+func testOneOwner(t *testing.T, via transport) {
 	p := place(t)
 	var mu sync.Mutex
 	var owners []*Owner
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			o, err := Own(p)
+			o, err := own(p, via)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -45,49 +48,15 @@ func TestOneOwner(t *testing.T) {
 	if len(owners) != 1 {
 		t.Fatalf("%d owners", len(owners))
 	}
-	for path, want := range map[string]os.FileMode{p.Dir: 0o700, p.socket(): 0o600} {
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
-			t.Errorf("%s: %v %v", path, info, err)
-		}
-	}
 	owners[0].Release()
 	if _, err := os.Stat(p.socket()); err == nil {
 		t.Error("the socket is left")
 	}
-	// What a process that was killed leaves: its socket, and a lock that nobody holds.
-	l, err := net.Listen("unix", p.socket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false)
-	l.Close()
-	if _, err := Dial(t.Context(), p, "b"); err == nil {
-		t.Error("a dead one answers")
-	}
-	o, err := Own(p)
+	o, err := own(p, via)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Release()
-}
-
-func TestOwnRefuses(t *testing.T) {
-	p := place(t)
-	if err := os.Mkdir(p.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Own(p); err == nil || !strings.Contains(err.Error(), "chmod 700") {
-		t.Errorf("a directory that others look into: %v", err)
-	}
-	if err := os.Remove(p.Dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(t.TempDir(), p.Dir); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Own(p); err == nil {
-		t.Error("a link to a directory will do")
-	}
 }
 
 // Locks of configurations that nobody uses any more go, those in use stay.
@@ -123,15 +92,17 @@ func TestSweep(t *testing.T) {
 }
 
 // A host that takes a connection and says nothing holds nobody up.
-func TestSilentHost(t *testing.T) {
+func TestSilentHost(t *testing.T) { everyTransport(t, testSilentHost) }
+
+func testSilentHost(t *testing.T, via transport) {
 	p := place(t)
-	o, err := Own(p)
+	o, err := own(p, via)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Release()
 	begun := time.Now()
-	if _, err := Dial(t.Context(), p, "b"); err == nil {
+	if _, err := dial(t.Context(), p, "b", via); err == nil {
 		t.Error("nobody answered")
 	}
 	if took := time.Since(begun); took > 20*helloWait {

@@ -15,10 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gate lets in processes of the same user.
-type gate struct{}
+func native() transport { return unixSocket{} }
 
-func (gate) listen(place Place) (net.Listener, error) {
+// unixSocket asks the system which user is at the other end.
+type unixSocket struct{}
+
+func (unixSocket) listen(place Place) (net.Listener, error) {
 	if err := os.Remove(place.socket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -33,13 +35,12 @@ func (gate) listen(place Place) (net.Listener, error) {
 	return l, nil
 }
 
-// check asks the system who is at the other end: the modes of files are no proof on
-// every file system.
-func (gate) check(conn net.Conn) error { return sameUser(conn) }
+// admit does not rely on the modes of files, which are no proof on every file system.
+func (unixSocket) admit(conn net.Conn) error { return sameUser(conn) }
 
-func (p Place) dial(ctx context.Context) (net.Conn, error) {
+func (unixSocket) dial(ctx context.Context, place Place) (net.Conn, error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", p.socket())
+	conn, err := d.DialContext(ctx, "unix", place.socket())
 	if err != nil {
 		return nil, err
 	}
@@ -73,12 +74,19 @@ func same(uid, mine int) error {
 	return nil
 }
 
-func owned(dir fs.FileInfo) error {
-	if stat, ok := dir.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Getuid() {
+func makeDir(dir string) error { return os.MkdirAll(dir, 0o700) }
+
+// owned reports what is wrong with the owner and the mode of a file or directory.
+func owned(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Getuid() {
 		return fmt.Errorf("it belongs to user %d", stat.Uid)
 	}
-	if mode := dir.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("others may look into it (mode %04o); chmod 700 it", mode)
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return fmt.Errorf("others may look into it (mode %04o); chmod %03o it", mode, mode&0o700)
 	}
 	return nil
 }

@@ -1,74 +1,70 @@
 package control
 
 import (
-	"context"
-	"crypto/rand"
-	"crypto/subtle"
 	"errors"
-	"io"
-	"io/fs"
-	"net"
+	"fmt"
 	"os"
-	"strings"
-	"time"
+	"path/filepath"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
 )
 
-// gate lets in those who know the token, which is in a file of the user's profile.
-type gate struct{ token string }
+func native() transport { return new(loopback) }
 
-func (g *gate) listen(place Place) (net.Listener, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	g.token = rand.Text()
-	part := place.socket() + ".part"
-	err = os.WriteFile(part, []byte(l.Addr().String()+" "+g.token), 0o600)
-	if err == nil {
-		err = os.Rename(part, place.socket())
-	}
-	if err != nil {
-		l.Close()
-		return nil, err
-	}
-	return l, nil
-}
-
-func (g *gate) check(conn net.Conn) error {
-	if err := conn.SetReadDeadline(time.Now().Add(helloWait)); err != nil {
+// makeDir makes a directory that is open to this user, the system and its
+// administrators alone, wherever it is.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
-	said := make([]byte, len(g.token))
-	if _, err := io.ReadFull(conn, said); err != nil {
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		return os.NewSyscallError("GetTokenInformation", err)
+	}
+	// Full access for those three, inherited by what is made in it, and nothing inherited from above
+	// (Security Descriptor String Format).
+	rights, err := windows.SecurityDescriptorFromString("D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;" + user.User.Sid.String() + ")")
+	if err != nil {
+		return os.NewSyscallError("ConvertStringSecurityDescriptorToSecurityDescriptor", err)
+	}
+	path, err := windows.UTF16PtrFromString(dir)
+	if err != nil {
 		return err
 	}
-	if subtle.ConstantTimeCompare(said, []byte(g.token)) != 1 {
-		return errors.New("the token is wrong")
+	attributes := windows.SecurityAttributes{SecurityDescriptor: rights}
+	attributes.Length = uint32(unsafe.Sizeof(attributes))
+	if err := windows.CreateDirectory(path, &attributes); err != nil && !errors.Is(err, windows.ERROR_ALREADY_EXISTS) {
+		return &os.PathError{Op: "mkdir", Path: dir, Err: err}
 	}
-	return conn.SetReadDeadline(time.Time{})
+	return nil
 }
 
-func (p Place) dial(ctx context.Context) (net.Conn, error) {
-	said, err := os.ReadFile(p.socket())
+// owned reports what is wrong with the owner of a file or directory. What an elevated
+// process makes may belong to the administrators as a group, which is then its token's
+// default owner.
+func owned(file *os.File) error {
+	about, err := windows.GetSecurityInfo(windows.Handle(file.Fd()), windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION)
 	if err != nil {
-		return nil, err
+		return os.NewSyscallError("GetSecurityInfo", err)
 	}
-	address, token, _ := strings.Cut(string(said), " ")
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", address)
+	owner, _, err := about.Owner()
 	if err != nil {
-		return nil, err
+		return os.NewSyscallError("GetSecurityDescriptorOwner", err)
 	}
-	if _, err := io.WriteString(conn, token); err != nil {
-		conn.Close()
-		return nil, err
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		return os.NewSyscallError("GetTokenInformation", err)
 	}
-	return conn, nil
+	admins, err := windows.CreateWellKnownSid(windows.WinBuiltinAdministratorsSid)
+	if err != nil {
+		return os.NewSyscallError("CreateWellKnownSid", err)
+	}
+	if !owner.Equals(user.User.Sid) && !owner.Equals(admins) {
+		return fmt.Errorf("it belongs to user %s", owner)
+	}
+	return nil
 }
-
-// owned has nothing to look at: the profile directory is its owner's by its access
-// list.
-func owned(fs.FileInfo) error { return nil }
 
 // writable leaves it to who makes a file there.
 func writable(string) bool { return true }

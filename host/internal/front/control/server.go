@@ -121,7 +121,7 @@ func (s *Server) accept(owner *Owner) {
 		s.changedLocked()
 		s.mu.Unlock()
 		s.work.Go(func() {
-			waits := owner.gate.check(conn) == nil && p.serve(s.ctx)
+			waits := owner.via.admit(conn) == nil && p.serve(s.ctx)
 			if !waits {
 				conn.Close()
 			}

@@ -1,5 +1,3 @@
-//go:build unix
-
 package control
 
 import (
@@ -28,6 +26,9 @@ const patience = 20 * time.Second // less than writeWait
 
 const build = "this build"
 
+// exe ends the name of a program.
+var exe = map[string]string{"windows": ".exe"}[runtime.GOOS]
+
 var builtDir string // removed at the end
 
 // built is a directory with the generic plugin and the misbehaving server.
@@ -42,7 +43,7 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	for name, source := range map[string]string{"collet-plugin-mcp": "plugins/mcp", "faultserver": "sdk/internal/faultserver"} {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), ".")
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name)+exe, ".")
 		cmd.Dir = filepath.Join(root, source)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
@@ -52,9 +53,6 @@ var built = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	if socket := os.Getenv(strangerEnv); socket != "" {
-		os.Exit(beStranger(socket))
-	}
 	code := m.Run()
 	_ = os.RemoveAll(builtDir)
 	os.Exit(code)
@@ -65,9 +63,19 @@ type serving struct {
 	*Server
 	place Place
 	log   string // of the misbehaving server
+	via   transport
 }
 
-func serve(t *testing.T, entry string) *serving {
+// everyTransport runs a test over each way to a host that this system can have: the one
+// for systems without unix sockets is tried on all of them.
+func everyTransport(t *testing.T, run func(*testing.T, transport)) {
+	t.Run("native", func(t *testing.T) { run(t, native()) })
+	if _, same := native().(*loopback); !same {
+		t.Run("loopback", func(t *testing.T) { run(t, new(loopback)) })
+	}
+}
+
+func serve(t *testing.T, entry string, via transport) *serving {
 	t.Helper()
 	dir := ""
 	if entry != "none" {
@@ -79,11 +87,11 @@ func serve(t *testing.T, entry string) *serving {
 	for _, kind := range []string{"STATE", "CACHE", "DATA"} {
 		t.Setenv("XDG_"+kind+"_HOME", t.TempDir())
 	}
-	s := &serving{place: place(t), log: filepath.Join(t.TempDir(), "log")}
+	s := &serving{via: via, place: place(t), log: filepath.Join(t.TempDir(), "log")}
 	config := filepath.Join(t.TempDir(), "mcp.toml")
 	text := ""
 	if entry != "none" {
-		text = fmt.Sprintf("[host]\nplugin_dirs = [%q]\n[servers.n]\ncommand = %q\nargs = ['-log', %q]\n%s", dir, filepath.Join(dir, "faultserver"), s.log, entry)
+		text = fmt.Sprintf("[host]\nplugin_dirs = [%q]\n[servers.n]\ncommand = %q\nargs = ['-log', %q]\n%s", dir, filepath.Join(dir, "faultserver")+exe, s.log, entry)
 	}
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -93,7 +101,7 @@ func serve(t *testing.T, entry string) *serving {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close() })
-	owner, err := Own(s.place)
+	owner, err := own(s.place, via)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +113,9 @@ func serve(t *testing.T, entry string) *serving {
 
 func (s *serving) dial(t *testing.T) *Client {
 	t.Helper()
-	c, err := Dial(t.Context(), s.place, build)
+	c, err := dial(t.Context(), s.place, build, s.via)
 	for i := 0; errors.Is(err, context.DeadlineExceeded) && i < 10; i++ { // the machine is busy
-		c, err = Dial(t.Context(), s.place, build)
+		c, err = dial(t.Context(), s.place, build, s.via)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +127,7 @@ func (s *serving) dial(t *testing.T) *Client {
 // raw is a connection whose other end has said hello.
 func (s *serving) raw(t *testing.T) *stream {
 	t.Helper()
-	conn, err := net.Dial("unix", s.place.socket())
+	conn, err := s.via.dial(t.Context(), s.place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,8 +177,10 @@ func logged(t *testing.T, s *serving, want string) {
 
 // What belongs to a call comes to the process that made it: questions of the server,
 // of the person, progress; and when it gives up the server is told.
-func TestCallFromAnotherProcess(t *testing.T) {
-	s := serve(t, "consent = 'ask'\n")
+func TestCallFromAnotherProcess(t *testing.T) { everyTransport(t, testCallFromAnotherProcess) }
+
+func testCallFromAnotherProcess(t *testing.T, via transport) {
+	s := serve(t, "consent = 'ask'\n", via)
 	c := s.dial(t)
 	var consents, progress int
 	yes := func(_ context.Context, q host.ConsentQuestion) (host.ConsentAnswer, error) {
@@ -205,8 +215,10 @@ func TestCallFromAnotherProcess(t *testing.T) {
 }
 
 // A process that goes in the middle of a call takes it along.
-func TestProcessGoes(t *testing.T) {
-	s := serve(t, "")
+func TestProcessGoes(t *testing.T) { everyTransport(t, testProcessGoes) }
+
+func testProcessGoes(t *testing.T, via transport) {
+	s := serve(t, "", via)
 	c := s.dial(t)
 	_, _ = c.Call(patient(t), host.Request{Tool: "n/t_progress_forever", OnProgress: func(host.Progress) { c.end(net.ErrClosed) }})
 	logged(t, s, "notifications/cancelled")
@@ -215,8 +227,10 @@ func TestProcessGoes(t *testing.T) {
 
 // A process that reads nothing holds up nobody: not the host, not its other processes,
 // and not calls of the same server.
-func TestProcessThatDoesNotRead(t *testing.T) {
-	s := serve(t, "")
+func TestProcessThatDoesNotRead(t *testing.T) { everyTransport(t, testProcessThatDoesNotRead) }
+
+func testProcessThatDoesNotRead(t *testing.T, via transport) {
+	s := serve(t, "", via)
 	other := s.dial(t)
 	if _, err := other.Call(patient(t), host.Request{Tool: "n/echo", Arguments: json.RawMessage(`{"text":"x"}`)}); err != nil {
 		t.Fatal(err)
@@ -243,8 +257,10 @@ func TestProcessThatDoesNotRead(t *testing.T) {
 }
 
 // What is no message ends the connection that it came over, and nothing else.
-func TestGarbage(t *testing.T) {
-	s := serve(t, "none")
+func TestGarbage(t *testing.T) { everyTransport(t, testGarbage) }
+
+func testGarbage(t *testing.T, via transport) {
+	s := serve(t, "none", via)
 	other := s.dial(t)
 	head := func(op, more byte, length uint32) []byte {
 		return []byte{op, more, 0, 0, 0, 0, 0, 0, 0, 9, byte(length >> 24), byte(length >> 16), byte(length >> 8), byte(length)}
@@ -258,12 +274,12 @@ func TestGarbage(t *testing.T) {
 		"a large part":       head(opHello, 0, 1<<31),
 		"half a message":     append(head(opCall, 1, 4), "abcd"...),
 	} {
-		conn, err := net.Dial("unix", s.place.socket())
+		conn, err := s.via.dial(t.Context(), s.place)
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		_, _ = conn.Write(raw)
-		_ = conn.(*net.UnixConn).CloseWrite()
+		_ = conn.(half).CloseWrite()
 		_ = conn.SetReadDeadline(time.Now().Add(patience))
 		for err == nil {
 			_, err = conn.Read(make([]byte, 4096))
@@ -303,8 +319,10 @@ func TestGarbage(t *testing.T) {
 }
 
 // One process that begins more than anybody needs is refused the rest of it.
-func TestFlood(t *testing.T) {
-	s := serve(t, "")
+func TestFlood(t *testing.T) { everyTransport(t, testFlood) }
+
+func testFlood(t *testing.T, via transport) {
+	s := serve(t, "", via)
 	other := s.dial(t)
 	if _, err := other.Call(patient(t), host.Request{Tool: "n/echo", Arguments: json.RawMessage(`{"text":"x"}`)}); err != nil {
 		t.Fatal(err)
@@ -340,26 +358,29 @@ func TestFlood(t *testing.T) {
 // Ten thousand connections, of which as many stay as are allowed: who is connected does
 // not notice, who comes then is turned away at once, and what they held is free again.
 func TestManyConnections(t *testing.T) {
-	s := serve(t, "none")
+	s := serve(t, "none", native())
 	other := s.dial(t)
 	var held []net.Conn
 	for len(held) < maxPeers-1 {
 		held = append(held, s.raw(t).conn)
 	}
 	s.until(t, maxPeers)
-	if c, err := Dial(t.Context(), s.place, build); err == nil {
+	if c, err := dial(t.Context(), s.place, build, s.via); err == nil {
 		c.Close()
 		t.Error("any number of connections is taken")
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("who is turned away waits: %v", err)
 	}
 	for range 10_000 - maxPeers {
-		conn, err := net.Dial("unix", s.place.socket())
+		conn, err := s.via.dial(t.Context(), s.place)
 		for errors.Is(err, syscall.EAGAIN) { // as many wait as the system lets
 			runtime.Gosched()
-			conn, err = net.Dial("unix", s.place.socket())
+			conn, err = s.via.dial(t.Context(), s.place)
 		}
 		if err != nil {
+			if _, noticed := s.via.(*loopback); noticed { // while both say their secrets
+				continue
+			}
 			t.Fatal(err)
 		}
 		conn.Close()

@@ -20,6 +20,12 @@ const strangerEnv = "CONTROL_TEST_STRANGER"
 // nobody is a user that owns nothing.
 const nobody = 65534
 
+func init() {
+	if socket := os.Getenv(strangerEnv); socket != "" {
+		os.Exit(beStranger(socket))
+	}
+}
+
 // beStranger prints what it got of the host, "" when it was refused.
 func beStranger(socket string) int {
 	if path, ok := strings.CutPrefix(socket, "="); ok {
@@ -94,7 +100,7 @@ func open(t *testing.T) string {
 // Another user is refused, also when modes let them come that far; and a host of
 // another user is no host.
 func TestAnotherUser(t *testing.T) {
-	s := serve(t, "none")
+	s := serve(t, "none", native())
 	cmd := stranger(t, s.place.socket())
 	if out, err := cmd.CombinedOutput(); err == nil {
 		t.Errorf("modes alone keep nobody out: %s", out)
