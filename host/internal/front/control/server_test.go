@@ -397,7 +397,7 @@ func TestManyConnections(t *testing.T) {
 
 // Schemas are looked at where the host is, once, and not in every process that lists.
 func TestVerdictsTravel(t *testing.T) {
-	s := serve(t, "")
+	s := serve(t, "", native())
 	c := s.dial(t)
 	if _, err := c.Tools(patient(t), host.Query{}); err != nil { // starts it, by the schema of its settings
 		t.Fatal(err)
