@@ -140,16 +140,21 @@ type AlteredName struct {
 type Kind string
 
 // The kinds, worst first: what a person has to repair comes before what may pass
-// by itself. A note is worth knowing, and nothing is wrong.
+// by itself. A server that is degraded serves its tools, and says that its upstream is
+// in trouble. A note is worth knowing, and nothing is wrong.
 const (
 	KindConfiguration Kind = "configuration" // mcp.toml, or a value it names
 	KindAuth          Kind = "auth"          // a credential or a consent is missing
 	KindUnreachable   Kind = "unreachable"   // it cannot be started or reached, ended, or answers with errors
 	KindTimeout       Kind = "timeout"       // no answer in time
+	KindDegraded      Kind = "degraded"      // its tools are there, and calls of them may fail for now
 	KindNote          Kind = "note"
 )
 
-var kinds = []Kind{KindNote, KindTimeout, KindUnreachable, KindAuth, KindConfiguration}
+var kinds = []Kind{KindNote, KindDegraded, KindTimeout, KindUnreachable, KindAuth, KindConfiguration}
+
+// Fails reports whether a server with a finding of that kind does not work.
+func (k Kind) Fails() bool { return k != KindNote && k != KindDegraded }
 
 // Finding is one thing that is wrong, or worth knowing.
 type Finding struct {
@@ -165,12 +170,16 @@ type Finding struct {
 
 // Worst is the worst kind among all findings, KindNote when nothing is wrong.
 func (d *Diagnosis) Worst() Kind {
-	worst := worstOf(d.Host.Findings)
+	worst := d.Host.Worst()
 	for i := range d.Servers {
 		worst = worse(worst, d.Servers[i].Worst())
 	}
 	return worst
 }
+
+// Worst is the worst kind among the host's own findings, KindNote when nothing is
+// wrong.
+func (h *HostDiagnosis) Worst() Kind { return worstOf(h.Findings) }
 
 // Worst is the worst kind among the server's findings, KindNote when nothing is
 // wrong with it.

@@ -88,6 +88,9 @@ func (h *Host) examine(ctx context.Context, n string, news *news) ServerDiagnosi
 		d.failed("start", server.AsFailure(err), s.Redact)
 	case st.Failure != nil:
 		d.failed("health", st.Failure, s.Redact)
+		if _, listed := s.Tools(); listed && st.State == server.Degraded {
+			d.degrade()
+		}
 	}
 	if in.Unchecked != "" {
 		d.find(KindNote, "settings", "its settings are not validated, because its plugin's schema for them cannot be used: "+in.Unchecked, "tell the plugin's author")
@@ -211,6 +214,14 @@ func (d *ServerDiagnosis) failed(check string, f *server.Failure, redact func(st
 		}
 	}
 	d.find(kindOf(f), check, redact(message), d.advice(f))
+}
+
+// degrade makes less of what was found last, of a server whose tools are there. What a
+// person has to do something about stays what it is.
+func (d *ServerDiagnosis) degrade() {
+	if f := &d.Findings[len(d.Findings)-1]; f.Kind == KindUnreachable || f.Kind == KindTimeout {
+		f.Kind = KindDegraded
+	}
 }
 
 func kindOf(f *server.Failure) Kind {

@@ -119,7 +119,7 @@ func TestDiagnoseBrokenServers(t *testing.T) {
 			`unreachable start (1) the server process ended: exit status 1; its last words on stderr: NASTY_API_KEY is not set -> its stderr may say why; 'collet servers logs x' has all of it`,
 		}},
 		{"upstream ends after its list", faultserver("crash-afterlist"), "degraded", []string{
-			`unreachable health (1) the server process ended: exit status 0 -> 'collet servers logs x' shows what it wrote`,
+			`degraded health (1) the server process ended: exit status 0 -> 'collet servers logs x' shows what it wrote`,
 		}},
 		{"upstream's list is none", faultserver("nolist"), "failed", []string{
 			`unreachable start (1) the server's answer to tools/list has no list of tools: "{\"tools\":{\"echo\":{}}}" -> what it answered is not MCP as collet knows it; see if there is a newer version of the server`,

@@ -99,6 +99,21 @@ type HookStatus struct {
 	LogFile      string   // where its stderr goes; there is none before it was started
 }
 
+// HookLog is where the stderr of an enabled hook goes.
+type HookLog struct {
+	Name string
+	File string // there is none before the hook was started
+}
+
+// HookLogs are the logs of the enabled hooks, in file order. None is started for that.
+func (h *Host) HookLogs() []HookLog {
+	var all []HookLog
+	for _, name := range h.hooks.Names() {
+		all = append(all, HookLog{name, h.hookLog(name)})
+	}
+	return all
+}
+
 // Hooks says how the enabled hooks are, in file order. One that does not run is
 // started for that.
 func (h *Host) Hooks(ctx context.Context) []HookStatus {

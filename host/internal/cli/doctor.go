@@ -40,8 +40,9 @@ No value of the configuration is printed: not in what servers wrote to stderr,
 either.
 
 The exit code is that of the worst finding: 3 configuration, then 5 a credential
-or trust is missing, 4 a server cannot be started or reached, 6 timeout; 0 when there are
-only notes.`,
+or trust is missing, 4 a server cannot be started or reached, 6 timeout; 0 when there
+are only notes, and servers that are degraded: their tools are there, and calls of
+them may fail for now.`,
 		ValidArgsFunction: f.complete(completeServers),
 		Example:           "  collet doctor\n  collet doctor github\n  collet doctor --json --wait 10s",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -9,7 +9,7 @@ import (
 // not known is null.
 func diagnosisJSON(d *host.Diagnosis) []byte {
 	var o rawjson.Object
-	o.Bool("ok", d.Worst() == host.KindNote)
+	o.Bool("ok", !d.Worst().Fails())
 	o.String("worst", string(d.Worst()))
 	o.Int("durationMs", d.Duration.Milliseconds())
 
@@ -37,7 +37,7 @@ func diagnosisJSON(d *host.Diagnosis) []byte {
 func serverDiagnosisJSON(o *rawjson.Object, s *host.ServerDiagnosis) {
 	o.String("name", s.Name)
 	o.String("state", s.State)
-	o.Bool("ok", s.Worst() == host.KindNote)
+	o.Bool("ok", !s.Worst().Fails())
 	o.OptionalString("file", s.File)
 	o.OptionalInt("line", int64(s.Line))
 	var p rawjson.Object

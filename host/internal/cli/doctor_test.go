@@ -36,6 +36,8 @@ func TestDoctorExits(t *testing.T) {
 		{nil, exitOK, "note"},
 		{[]host.Kind{"", ""}, exitOK, "note"},
 		{[]host.Kind{host.KindNote}, exitOK, "note"},
+		{[]host.Kind{host.KindDegraded, host.KindNote}, exitOK, "degraded"},
+		{[]host.Kind{host.KindDegraded, host.KindTimeout}, exitTimeout, "timeout"},
 		{[]host.Kind{host.KindTimeout, host.KindNote}, exitTimeout, "timeout"},
 		{[]host.Kind{host.KindTimeout, host.KindUnreachable}, exitUnreachable, "unreachable"},
 		{[]host.Kind{host.KindAuth, host.KindUnreachable}, exitAuth, "auth"},
@@ -54,7 +56,7 @@ func TestDoctorExits(t *testing.T) {
 	d := diagnosed("")
 	d.Host.Findings = []host.Finding{finding(host.KindUnreachable)}
 	cmd := command{host: &fakeHost{diagnosis: d}, environmentValue: "mcp.toml"}
-	if code := cmd.run(t, "doctor"); code != exitUnreachable || !strings.Contains(cmd.out.String(), "1 of 1 servers work") {
+	if code := cmd.run(t, "doctor"); code != exitUnreachable || !strings.Contains(cmd.out.String(), "1 working, 0 degraded, 0 not working") {
 		t.Errorf("exit code %d: %s", code, cmd.out.String())
 	}
 }
@@ -68,6 +70,9 @@ func TestDoctorText(t *testing.T) {
 			{Name: "fine", State: "ready", Listed: true, Tools: 2, Started: 1234 * time.Millisecond},
 			{Name: "odd", State: "ready", Listed: true, Tools: 1, StderrTail: []string{"not shown"}, Findings: []host.Finding{
 				{Kind: host.KindNote, Check: "tools", Message: "one\ntwo"},
+			}},
+			{Name: "poor", State: "degraded", Listed: true, Tools: 3, Findings: []host.Finding{
+				{Kind: host.KindDegraded, Check: "health", Message: "its process ended", Advice: "wait"},
 			}},
 			{Name: "off", State: "disabled", File: "mcp.toml", Line: 7},
 			{Name: "wrong", State: "failed", LogFile: "/logs/wrong.log", StderrTail: []string{"\x1b[2Jgone " + strings.Repeat("x", 80), "last"},
@@ -89,6 +94,9 @@ func TestDoctorText(t *testing.T) {
 ok    fine    ready, 2 tools, started in 1.23s
 note  odd     ready, 1 tool
               note: one two
+warn  poor    degraded, 3 tools
+              its process ended
+              -> wait
 off   off     disabled (mcp.toml:7)
 FAIL  wrong   TOKEN is not set (mcp.toml:3, servers.wrong.env.TOKEN)
               -> set TOKEN, or enabled = false
@@ -99,7 +107,7 @@ FAIL  wrong   TOKEN is not set (mcp.toml:3, servers.wrong.env.TOKEN)
               stderr    | ESC[2Jgone xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
                         | last
               log       /logs/wrong.log
-2 of 3 servers work, 1 disabled
+2 working, 1 degraded, 1 not working, 1 disabled
 `
 	if got := strings.ReplaceAll(run(false), "\x1b", "ESC"); got != piped {
 		t.Errorf("%s\nwant\n%s", got, piped)
@@ -108,6 +116,9 @@ FAIL  wrong   TOKEN is not set (mcp.toml:3, servers.wrong.env.TOKEN)
 ok    fine    ready, 2 tools, started in 1.23s
 note  odd     ready, 1 tool
               note: one two
+warn  poor    degraded, 3 tools
+              its process ended
+              -> wait
 off   off     disabled (mcp.toml:7)
 FAIL  wrong   TOKEN is not set (mcp.toml:3,
               servers.wrong.env.TOKEN)
@@ -119,7 +130,7 @@ FAIL  wrong   TOKEN is not set (mcp.toml:3,
               stderr    | \x1b[2Jgone xxxxxxxxxxxxxxxxxxxxx…
                         | last
               log       /logs/wrong.log
-2 of 3 servers work, 1 disabled
+2 working, 1 degraded, 1 not working, 1 disabled
 `
 	if got := run(true); got != shown {
 		t.Errorf("%s\nwant\n%s", got, shown)

@@ -42,18 +42,20 @@ func printDiagnosis(s *terminal.Streams, d *host.Diagnosis, all bool) error {
 }
 
 func summary(d *host.Diagnosis) string {
-	fine, failed, off := 0, 0, 0
+	working, degraded, failed, off := 0, 0, 0, 0
 	for i := range d.Servers {
 		switch s := &d.Servers[i]; {
-		case s.Worst() != host.KindNote:
+		case s.Worst().Fails():
 			failed++
+		case s.Worst() == host.KindDegraded:
+			degraded++
 		case s.State == "disabled":
 			off++
 		default:
-			fine++
+			working++
 		}
 	}
-	text := fmt.Sprintf("%d of %d servers work", fine, len(d.Servers)-off)
+	text := fmt.Sprintf("%d working, %d degraded, %d not working", working, degraded, failed)
 	if off > 0 {
 		text += fmt.Sprintf(", %d disabled", off)
 	}
@@ -61,11 +63,7 @@ func summary(d *host.Diagnosis) string {
 }
 
 func (r *report) host(h *host.HostDiagnosis, all bool) {
-	fine := true
-	for _, f := range h.Findings {
-		fine = fine && f.Kind == host.KindNote
-	}
-	r.head(mark(fine, h.Findings), "collet", h.Version+", "+strings.Join(h.ConfigFiles, ", "))
+	r.head(mark(h.Worst(), h.Findings), "collet", h.Version+", "+strings.Join(h.ConfigFiles, ", "))
 	r.findings(h.Findings)
 	for _, s := range h.Hooks {
 		if s.Err == nil {
@@ -93,10 +91,10 @@ func (r *report) server(s *host.ServerDiagnosis, all bool) {
 		r.head("off", s.Name, "disabled"+at(s.File, s.Line))
 		r.findings(s.Findings)
 	case s.Listed || len(s.Findings) == 0:
-		r.head(mark(fine, s.Findings), s.Name, headline(s))
+		r.head(mark(s.Worst(), s.Findings), s.Name, headline(s))
 		r.findings(s.Findings)
 	default: // that it does not run says less than why
-		r.head(mark(fine, s.Findings), s.Name, findingText(&s.Findings[0]))
+		r.head(mark(s.Worst(), s.Findings), s.Name, findingText(&s.Findings[0]))
 		r.advice(&s.Findings[0])
 		r.findings(s.Findings[1:])
 	}
@@ -123,10 +121,12 @@ func (r *report) server(s *host.ServerDiagnosis, all bool) {
 }
 
 // mark is the first word of a line.
-func mark(fine bool, findings []host.Finding) string {
+func mark(worst host.Kind, findings []host.Finding) string {
 	switch {
-	case !fine:
+	case worst.Fails():
 		return "FAIL"
+	case worst == host.KindDegraded:
+		return "warn"
 	case len(findings) > 0:
 		return "note"
 	}

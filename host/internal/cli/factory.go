@@ -22,6 +22,7 @@ import (
 type catalog interface {
 	Problems() []host.Problem
 	Servers() []host.Server
+	HookLogs() []host.HookLog
 	Tools(ctx context.Context, q host.Query) (*host.Listing, error)
 	Known(ctx context.Context, name string) (*host.Tool, time.Time)
 }

@@ -18,6 +18,7 @@ import (
 type fakeHost struct {
 	problems  []host.Problem
 	listing   host.Listing
+	hookLogs  []host.HookLog
 	tool      *host.Tool
 	result    *host.Result
 	diagnosis *host.Diagnosis
@@ -45,6 +46,7 @@ func (h *fakeHost) Credential(context.Context, string) (host.Credential, error) 
 
 func (h *fakeHost) Problems() []host.Problem { return h.problems }
 func (h *fakeHost) Servers() []host.Server   { return h.listing.Servers }
+func (h *fakeHost) HookLogs() []host.HookLog { return h.hookLogs }
 func (h *fakeHost) Tools(context.Context, host.Query) (*host.Listing, error) {
 	return &h.listing, h.err
 }

@@ -2,19 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"io"
-	"io/fs"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
-	"github.com/collet-dev/collet/host/internal/logfile"
-	"github.com/collet-dev/collet/host/internal/name"
 	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
@@ -91,82 +83,4 @@ func serversListRun(ctx context.Context, opts *serversListOptions) error {
 		rows = append(rows, []string{s.Name, s.State, s.Plugin, s.Error})
 	}
 	return opts.Streams.Table([]string{"NAME", "STATE", "PLUGIN", "ERROR"}, rows)
-}
-
-type serversLogsOptions struct {
-	Streams *terminal.Streams
-	Host    func(context.Context) (openHost, error)
-
-	Server string
-	Follow bool
-	Lines  int
-}
-
-func newCmdServersLogs(f *Factory, runF func(context.Context, *serversLogsOptions) error) *cobra.Command {
-	opts := &serversLogsOptions{Streams: f.Streams, Host: f.open}
-	cmd := &cobra.Command{
-		Use:   "logs NAME",
-		Short: "Show what a server wrote to stderr",
-		Args:  exactly(1, "the server's NAME"),
-
-		ValidArgsFunction: f.complete(completeServer),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.Server = args[0]
-			if runF != nil {
-				return runF(cmd.Context(), opts)
-			}
-			return serversLogsRun(cmd.Context(), opts)
-		},
-	}
-	cmd.Flags().BoolVarP(&opts.Follow, "follow", "f", false, "go on with what is written from now on, until Ctrl-C")
-	cmd.Flags().IntVarP(&opts.Lines, "lines", "n", 100, "how many of the last lines to show")
-	return cmd
-}
-
-func serversLogsRun(ctx context.Context, opts *serversLogsOptions) error {
-	if opts.Lines < 0 {
-		return usagef("-n %d: it cannot be less than 0", opts.Lines)
-	}
-	h, err := opts.Host(ctx)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	server, err := findServer(h.Servers(), opts.Server)
-	if err != nil {
-		return err
-	}
-	var out io.Writer = opts.Streams.Out
-	if opts.Streams.OutTerminal {
-		out = terminal.Escaper(out)
-	}
-	if server.LogFile == "" {
-		opts.Streams.Note("collet: %s is %s and has no log", server.Name, server.State)
-		return nil
-	}
-	info, err := os.Stat(server.LogFile)
-	if none := errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0; none && !opts.Follow {
-		opts.Streams.Note("collet: %s has not written anything yet", server.Name)
-		return nil
-	}
-	err = logfile.Tail(ctx, server.LogFile, opts.Lines, opts.Follow, out)
-	if err != nil && ctx.Err() == nil {
-		return exitf(exitUnreachable, "log of %s: %v", server.Name, err)
-	}
-	return ctx.Err()
-}
-
-func findServer(servers []host.Server, want string) (*host.Server, error) {
-	names := make([]string, 0, len(servers))
-	for i := range servers {
-		if servers[i].Name == want {
-			return &servers[i], nil
-		}
-		names = append(names, servers[i].Name)
-	}
-	message := "no server is called " + want
-	if near := name.Near(want, names, 3); len(near) > 0 {
-		message += "; did you mean " + strings.Join(near, ", ") + "?"
-	}
-	return nil, exitf(exitNotFound, "%s", message)
 }

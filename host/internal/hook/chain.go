@@ -270,6 +270,15 @@ func (c *Chain) Edition() string {
 	return fmt.Sprintf(" hooks %x", sum.Sum(nil)[:8])
 }
 
+// Names are the names of the hooks, in file order.
+func (c *Chain) Names() []string {
+	var all []string
+	for _, m := range c.now() {
+		all = append(all, m.set.Name)
+	}
+	return all
+}
+
 // Status is how a hook is.
 type Status struct {
 	Name, Plugin, OnError string

@@ -81,6 +81,7 @@ type Welcome struct {
 	Since          time.Time
 	Problems       []host.Problem // of its configuration
 	Servers        []host.Server
+	HookLogs       []host.HookLog
 }
 
 // Status is how a host that is shared is.

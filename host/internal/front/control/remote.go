@@ -39,6 +39,9 @@ func (c *Client) brief(op byte, request, to any) error {
 // Problems are those of the host's configuration.
 func (c *Client) Problems() []host.Problem { return c.Welcome.Problems }
 
+// HookLogs are those of the host when it was reached.
+func (c *Client) HookLogs() []host.HookLog { return c.Welcome.HookLogs }
+
 // Servers are the host's, as they are now, or as they were when it was reached.
 func (c *Client) Servers() []host.Server {
 	var servers []host.Server

@@ -144,7 +144,7 @@ func (s *Server) changedLocked() {
 func (s *Server) welcome() Welcome {
 	return Welcome{
 		Build: s.Build, Version: s.Version, Pid: pid, Since: s.since,
-		Problems: s.Host.Problems(), Servers: portableServers(s.Host.Servers()),
+		Problems: s.Host.Problems(), Servers: portableServers(s.Host.Servers()), HookLogs: s.Host.HookLogs(),
 	}
 }
 
