@@ -226,6 +226,7 @@ func (h *Host) Diagnose(ctx context.Context, q DiagnoseQuery) (*Diagnosis, error
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil, ctx.Err()
 	}
+	d.Host.writers(h.plugins.now.Load(), d.Servers)
 	wires := h.hub.WireNames() // only now: without prefixes they depend on all servers
 	for i := range d.Servers {
 		if s := h.hub.Server(names[i]); s != nil {

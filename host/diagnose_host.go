@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/plugins"
 	"github.com/collet-dev/collet/sdk/launch"
 )
 
@@ -68,6 +70,32 @@ func (h *Host) surroundings(found *Discovery) HostDiagnosis {
 	return d
 }
 
+// writers tells who else may change the plugins of servers, or those that are found
+// where plugins are looked for; each reason once.
+func (d *HostDiagnosis) writers(f *plugins.Finder, servers []ServerDiagnosis) {
+	var paths []string
+	for _, dir := range f.Dirs {
+		if abs, err := filepath.Abs(dir); dir != "" && err == nil {
+			paths = append(paths, filepath.Join(abs, plugins.Prefix)) // whatever would lie there
+		}
+	}
+	for _, path := range f.All() {
+		paths = append(paths, path)
+	}
+	for i := range servers {
+		if path := servers[i].Plugin.Path; path != "" {
+			paths = append(paths, path)
+		}
+	}
+	told := map[string]bool{}
+	for _, path := range paths {
+		if why, advice := plugins.Writers(path); why != "" && !told[why] {
+			told[why] = true
+			d.Findings = append(d.Findings, Finding{Kind: KindNote, Check: "plugin-writers", Message: why, Advice: advice})
+		}
+	}
+}
+
 // hooks takes over how the hooks are. What the configuration has said of one already
 // is not said again.
 func (d *HostDiagnosis) hooks(all []HookStatus) {
@@ -122,7 +150,7 @@ func ignoredFinding(found *Discovery) Finding {
 	return f
 }
 
-// writable makes a directory, if need be, and a file in it.
+// writable makes a directory, if need be, and a file in it, and writes to that.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -131,8 +159,9 @@ func writable(dir string) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(file.Close(), os.Remove(file.Name()))
-	return err
+	// A file system that is full lets files be made, and nothing be written into them.
+	_, err = file.Write(make([]byte, 4096))
+	return errors.Join(err, file.Close(), os.Remove(file.Name()))
 }
 
 // noDirectory says why a path is no directory that can be looked into; "" when it is one.

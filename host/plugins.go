@@ -11,6 +11,7 @@ import (
 	"github.com/adrg/xdg"
 
 	"github.com/collet-dev/collet/host/internal/pins"
+	"github.com/collet-dev/collet/host/internal/plugins"
 	"github.com/collet-dev/collet/host/internal/server"
 )
 
@@ -27,6 +28,9 @@ type Plugin struct {
 	Pins   []string // the digests that were accepted for this platform
 	Lock   string   // the mcp.lock that pins it; empty likewise
 	Target string   // where Path leads, if it is a link
+	// Writers says who besides the user may change the file, or a directory that it is
+	// in, and what to do about it; empty when nobody may.
+	Writers string
 
 	// Where it was installed from, and who attested it, for AcceptPlugin to write down.
 	// Plugins does not know it.
@@ -100,6 +104,11 @@ func (h *Host) Plugins(ctx context.Context) ([]Plugin, error) {
 	out := make([]Plugin, 0, len(found))
 	for _, p := range found {
 		slices.Sort(p.Servers)
+		if p.Path != "" {
+			if why, advice := plugins.Writers(p.Path); why != "" {
+				p.Writers = why + "; " + advice
+			}
+		}
 		out = append(out, *p)
 	}
 	slices.SortFunc(out, func(a, b Plugin) int {
@@ -133,9 +142,15 @@ func (h *Host) stand(p *Plugin, use pins.Use) {
 // InstalledPlugins is the directory of the plugins that the user has installed.
 func InstalledPlugins() string { return filepath.Join(xdg.DataHome, "collet", "plugins") }
 
+// PluginCopies is where the copies of plugins are that are executed, each in a directory
+// named by its SHA-256.
+func PluginCopies() string { return copiesIn(filepath.Join(xdg.CacheHome, "collet")) }
+
+func copiesIn(cache string) string { return filepath.Join(cache, "pinned") }
+
 // newKeeper is the keeper of a host with these options.
 func newKeeper(opt Options) *pins.Keeper {
-	k := &pins.Keeper{StateDir: opt.StateDir, Copies: &pins.Copies{Dir: filepath.Join(opt.CacheDir, "pinned")}, Frozen: opt.FrozenPins, Installed: InstalledPlugins()}
+	k := &pins.Keeper{StateDir: opt.StateDir, Copies: &pins.Copies{Dir: copiesIn(opt.CacheDir)}, Frozen: opt.FrozenPins, Installed: InstalledPlugins()}
 	k.Trusted = append(k.Trusted, opt.PluginDirs...)
 	if exe, err := os.Executable(); err == nil {
 		k.Trusted = append(k.Trusted, filepath.Dir(exe))

@@ -16,10 +16,18 @@ import (
 // named is the file that a person names, or "".
 func (f *Factory) named() string { return cmp.Or(f.configFile, f.Getenv("COLLET_CONFIG")) }
 
+// home is an error where there is no place for files of the user's.
+func (f *Factory) home() error {
+	if f.homeless != nil {
+		return exitf(exitConfiguration, "%v", f.homeless)
+	}
+	return nil
+}
+
 // discover finds the configuration of who names none.
 func (f *Factory) discover(dir string) (*host.Discovery, error) {
-	if f.homeless != nil {
-		return nil, exitf(exitConfiguration, "%v", f.homeless)
+	if err := f.home(); err != nil {
+		return nil, err
 	}
 	return f.Discover(dir), nil
 }

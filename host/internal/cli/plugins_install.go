@@ -51,6 +51,9 @@ file's; other mcp.lock files go on with the version that they name.`,
 		Args:    exactly(1, "what to install, PATH, URL or github.com/OWNER/NAME,"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Source = args[0]
+			if err := f.home(); err != nil {
+				return err
+			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
 			}
@@ -95,7 +98,11 @@ func (opts *pluginsInstallOptions) install(ctx context.Context, asset *install.A
 	staged, err := asset.Stage(ctx, opts.Store)
 	if err != nil {
 		spinner.Stop()
-		return exitf(exitUnreachable, "%s", visible(err.Error()))
+		code := exitUnreachable
+		if _, ok := errors.AsType[*install.UnwritableError](err); ok {
+			code = exitConfiguration
+		}
+		return exitf(code, "%s", visible(err.Error()))
 	}
 	staged.Pinned = pinned
 	staged.Attested, err = opts.attested(ctx, asset, staged)
@@ -163,6 +170,9 @@ func newCmdPluginsUpgrade(f *Factory, runF func(context.Context, *pluginsInstall
 			if len(args) == 1 {
 				opts.Name = args[0]
 			}
+			if err := f.home(); err != nil {
+				return err
+			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
 			}
@@ -224,6 +234,9 @@ func newCmdPluginsRemove(f *Factory, runF func(context.Context, *pluginsInstallO
 		Args:  exactly(1, "the plugin's NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]
+			if err := f.home(); err != nil {
+				return err
+			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
 			}
@@ -245,6 +258,9 @@ func newCmdPluginsPin(f *Factory, runF func(context.Context, *pluginsInstallOpti
 		Args:  exactly(1, "the plugin's NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]
+			if err := f.home(); err != nil {
+				return err
+			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
 			}

@@ -34,7 +34,7 @@ func newCmdPluginsList(f *Factory, runF func(context.Context, *pluginsListOption
 			return pluginsListRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"plugins":[{"name","path","servers","hooks","state","sha256","pins","lock","target","source","version","signer","error"}]}`)
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"plugins":[{"name","path","servers","hooks","state","sha256","pins","lock","target","writers","source","version","signer","error"}]}`)
 	return cmd
 }
 
@@ -48,8 +48,14 @@ func pluginsListRun(ctx context.Context, opts *pluginsListOptions) error {
 	if err != nil {
 		return err
 	}
+	told := map[string]bool{"": true}
 	for i := range plugins {
-		opts.installed(&plugins[i])
+		p := &plugins[i]
+		opts.installed(p)
+		if !told[p.Writers] && !opts.JSON {
+			told[p.Writers] = true
+			opts.Streams.Note("collet: %s", visible(p.Writers))
+		}
 	}
 	if opts.JSON {
 		var o rawjson.Object
@@ -100,6 +106,7 @@ func pluginJSON(o *rawjson.Object, p *host.Plugin) {
 	o.Strings("pins", p.Pins)
 	o.OptionalString("lock", p.Lock)
 	o.OptionalString("target", p.Target)
+	o.OptionalString("writers", p.Writers)
 	o.OptionalString("source", p.Source)
 	o.OptionalString("version", p.Version)
 	o.OptionalString("signer", p.Signer)

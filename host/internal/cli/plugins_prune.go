@@ -37,8 +37,8 @@ plugin for. A version that was removed can be installed again.`,
 		Example: "  collet plugins prune --dry-run\n  collet plugins prune",
 		Args:    exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.homeless != nil {
-				return exitf(exitConfiguration, "%v", f.homeless)
+			if err := f.home(); err != nil {
+				return err
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -55,8 +55,10 @@ func pluginsPruneRun(ctx context.Context, opts *pluginsPruneOptions) error {
 	if err != nil {
 		return err
 	}
-	all, err := opts.Store.Prune(ctx, opts.DryRun, func(digests []string) (map[string]string, error) {
-		return opts.Named(configs, digests)
+	all, err := opts.Store.Prune(ctx, install.Pruning{
+		Named:  func(digests []string) (map[string]string, error) { return opts.Named(configs, digests) },
+		Copies: host.PluginCopies(),
+		DryRun: opts.DryRun,
 	})
 	if err != nil {
 		return exitf(exitConfiguration, "%s", visible(err.Error()))

@@ -74,6 +74,9 @@ func pluginsTrustRun(ctx context.Context, opts *pluginsTrustOptions) error {
 		if err := opts.show(pluginChange(p)); err != nil {
 			return err
 		}
+		if p.Writers != "" {
+			opts.Streams.Note("collet: %s", visible(p.Writers))
+		}
 		if err := opts.ask(ctx, "Execute this file from now on? [y/N] "); err != nil {
 			return err
 		}

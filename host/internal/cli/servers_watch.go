@@ -63,7 +63,7 @@ func serversWatchRun(ctx context.Context, opts *serversWatchOptions) error {
 	defer cancel(nil)
 	work.Go(func() { ended <- h.Watch(ctx, w.hear) })
 	show := w.lines(opts)
-	if opts.Streams.OutTerminal {
+	if opts.Streams.Redraws() {
 		show = w.table(opts)
 	}
 	for {
@@ -79,7 +79,7 @@ func serversWatchRun(ctx context.Context, opts *serversWatchOptions) error {
 			}
 			return exitf(exitUnreachable, "there is nothing to watch any more: %v", err)
 		}
-		if opts.Streams.OutTerminal {
+		if opts.Streams.Redraws() {
 			select {
 			case <-time.After(redrawStep):
 			case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -55,7 +56,7 @@ func spawn(ctx context.Context, command []string) (*process, error) {
 	}
 	p.in, p.outEnd, p.out = inWrite, outRead, bufio.NewReaderSize(outRead, 64<<10)
 	p.cmd = &exec.Cmd{
-		Path: command[0], Args: command, Env: environment(), Dir: os.TempDir(),
+		Path: command[0], Args: command, Env: environment(), Dir: neutral(),
 		Stdin: inRead, Stdout: outWrite, Stderr: p.stderr,
 		SysProcAttr: attributes(), WaitDelay: exitWait,
 	}
@@ -100,6 +101,16 @@ func spawn(ctx context.Context, command []string) (*process, error) {
 		return nil, fmt.Errorf("start a script's process (%s): %w", command[0], err)
 	}
 	return p, nil
+}
+
+// neutral is a directory for a process that opens no file: the one for temporary files,
+// or the root, where TMPDIR names none that there is.
+func neutral() string {
+	dir := os.TempDir()
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return dir
+	}
+	return filepath.VolumeName(dir) + string(filepath.Separator)
 }
 
 // write sends the process a frame. It fails when the process has ended.

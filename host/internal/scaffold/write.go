@@ -45,7 +45,7 @@ func Write(dir string, files []File) error {
 func place(dir string) (string, error) {
 	target, err := filepath.Abs(dir)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("write %s: the working directory is gone (%w); go to one that is there", dir, err)
 	}
 	info, err := os.Stat(target)
 	if errors.Is(err, fs.ErrNotExist) {

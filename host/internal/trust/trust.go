@@ -169,17 +169,25 @@ func (s Store) Revoke(ctx context.Context, path string) (was bool, err error) {
 	return was && err == nil, err
 }
 
+// unwritten is why the store stays as it was.
+func unwritten(dir string, err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("keep the list of trusted files: %w; make %s writable, with room in it, or set XDG_STATE_HOME", err, dir)
+	}
+	return fmt.Errorf("keep the list of trusted files: %w", err)
+}
+
 // change replaces the store as a whole, under a lock, by what f makes of it.
 func (s Store) change(ctx context.Context, f func([]Entry) []Entry) error {
 	dir := filepath.Dir(s.Path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep the list of trusted files: %w", err)
+		return unwritten(dir, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	unlock, err := lockfile.Lock(ctx, s.Path+".lock")
 	if err != nil {
-		return fmt.Errorf("keep the list of trusted files: %w", err)
+		return unwritten(dir, err)
 	}
 	defer unlock()
 	entries, err := s.List()
@@ -192,7 +200,7 @@ func (s Store) change(ctx context.Context, f func([]Entry) []Entry) error {
 	}
 	slices.SortFunc(doc.Files, func(a, b entry) int { return cmp.Compare(a.Path, b.Path) })
 	if err := replace(s.Path, doc); err != nil {
-		return fmt.Errorf("keep the list of trusted files: %w", err)
+		return unwritten(dir, err)
 	}
 	return nil
 }

@@ -14,6 +14,10 @@ type Screen struct {
 // Screen begins at the line where the cursor is.
 func (s *Streams) Screen() *Screen { return &Screen{streams: s} }
 
+// Redraws reports whether what was shown on Out can be replaced: a person looks at it,
+// on a terminal that has a cursor to move.
+func (s *Streams) Redraws() bool { return s.OutTerminal && !s.dumb }
+
 // Show replaces what is shown by lines, of which as many are as fit: what has left a
 // terminal at its top cannot be replaced.
 func (v *Screen) Show(lines []string) error {

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -33,11 +34,11 @@ const (
 // Spin starts a spinner, or returns nil when nobody looks at Err. Whoever starts
 // it calls Stop before writing anything else.
 func (s *Streams) Spin(label string) *Spinner {
-	if !s.ErrTerminal {
+	if !s.ErrTerminal || s.dumb {
 		return nil
 	}
 	p := &Spinner{label: Escape(Line(label)), begin: time.Now(), w: s.Err, done: make(chan struct{})}
-	p.ended.Go(func() { p.run(max(s.Width, 40)) })
+	p.ended.Go(func() { p.run(max(cmp.Or(s.Width, 40), 2)) })
 	return p
 }
 

@@ -27,6 +27,7 @@ type Streams struct {
 	// Color allows styles on Out.
 	Color bool
 
+	dumb bool                                  // the terminal cannot wipe what was written
 	size func() (width, height int, err error) // of Out, now; nil when nobody looks at it
 }
 
@@ -41,6 +42,7 @@ func System(getenv func(string) string) *Streams {
 		InTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		OutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		dumb:        getenv("TERM") == "dumb",
 	}
 	if s.OutTerminal {
 		s.Width = 80
@@ -48,7 +50,7 @@ func System(getenv func(string) string) *Streams {
 		if w, _, err := s.size(); err == nil && w > 0 {
 			s.Width = w
 		}
-		s.Color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+		s.Color = getenv("NO_COLOR") == "" && !s.dumb
 	}
 	return s
 }

@@ -24,7 +24,7 @@ const maxEntries = 10_000
 func (a *Asset) Stage(ctx context.Context, s Store) (*Staged, error) {
 	p, err := a.stage(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("install %s from %s: %w", a.Name, a.Source, err)
+		return nil, fmt.Errorf("install %s from %s: %w", a.Name, a.Source, s.explain(err))
 	}
 	p.Source, p.Version = a.Source, a.Version
 	if a.SHA256 != "" {
@@ -44,7 +44,10 @@ func (a *Asset) stage(ctx context.Context, s Store) (*Staged, error) {
 		return s.Stage(ctx, a.Name, from, a.SHA256)
 	}
 	// Nothing is unpacked that is not what its checksum says.
-	archive, err := os.CreateTemp("", "collet-install-*")
+	if err := os.MkdirAll(s.store(), 0o700); err != nil {
+		return nil, err
+	}
+	archive, err := os.CreateTemp(s.store(), partPrefix+"*")
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,9 @@ import (
 const maxArguments = 64 << 10
 
 // executed says which versions a process of this user executes: the file in the store,
-// or a copy of it, whose path has the digest, too. A script is not what its process
+// or a copy of it. A script is not what its process
 // executes; it is among the arguments, or open.
-func executed(digests []string) (map[string]string, error) {
+func executed(places, digests []string) (map[string]string, error) {
 	why := map[string]string{}
 	if len(digests) == 0 {
 		return why, nil
@@ -31,7 +31,7 @@ func executed(digests []string) (map[string]string, error) {
 			continue
 		}
 		seen++
-		for _, sum := range mentioned(digests, used(filepath.Join("/proc", e.Name()))) {
+		for _, sum := range mentioned(places, digests, used(filepath.Join("/proc", e.Name()))) {
 			why[sum] = fmt.Sprintf("process %d executes it", id)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 // psTime bounds the wait for ps, which takes milliseconds.
 const psTime = 10 * time.Second
 
-// executed says which versions a process executes: the file in the store, or a copy of
-// it, whose path has the digest, too.
-func executed(digests []string) (map[string]string, error) {
+// executed says which versions a process executes: the file in the store, or a copy
+// of it.
+func executed(places, digests []string) (map[string]string, error) {
 	why := map[string]string{}
 	if len(digests) == 0 {
 		return why, nil
@@ -25,7 +25,7 @@ func executed(digests []string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("which processes run plugins cannot be seen: /bin/ps: %w", err)
 	}
-	for _, sum := range mentioned(digests, string(out)) {
+	for _, sum := range mentioned(places, digests, string(out)) {
 		why[sum] = "a process executes it"
 	}
 	return why, nil

@@ -71,6 +71,31 @@ var pluginName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
 // ErrNotInstalled is that there is no receipt for a plugin.
 var ErrNotInstalled = errors.New("it is not installed")
 
+// UnwritableError is that the directory of installed plugins cannot be written to.
+type UnwritableError struct {
+	Dir string
+	Err error
+}
+
+// Error says why, and what to do.
+func (e *UnwritableError) Error() string {
+	return fmt.Sprintf("%v; make %s writable, with room for plugins, or set XDG_DATA_HOME to a directory that is", e.Err, e.Dir)
+}
+
+// Unwrap returns the reason.
+func (e *UnwritableError) Unwrap() error { return e.Err }
+
+// explain makes an error about a path in the directory, or one above it, an
+// *UnwritableError.
+func (s Store) explain(err error) error {
+	about, ok := errors.AsType[*fs.PathError](err)
+	const slash = string(filepath.Separator)
+	if !ok || about.Path != s.Dir && !strings.HasPrefix(about.Path, s.Dir+slash) && !strings.HasPrefix(s.Dir, about.Path+slash) {
+		return err
+	}
+	return &UnwritableError{s.Dir, err}
+}
+
 // Staged is a plugin that was fetched and checked, and is not in use yet.
 type Staged struct {
 	Receipt
@@ -191,11 +216,12 @@ func (s Store) link(name, path string) error {
 
 func (s Store) lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return nil, err
+		return nil, s.explain(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	return lockfile.Lock(ctx, filepath.Join(s.Dir, ".lock"))
+	unlock, err = lockfile.Lock(ctx, filepath.Join(s.Dir, ".lock"))
+	return unlock, s.explain(err)
 }
 
 func (s Store) receiptPath(name string) string {
@@ -268,6 +294,9 @@ func (s Store) Receipts() []Receipt {
 
 // Pin has upgrades leave a plugin alone, or not.
 func (s Store) Pin(ctx context.Context, name string, pinned bool) error {
+	if _, err := s.Receipt(name); err != nil {
+		return err // nothing needs to be writable for that
+	}
 	unlock, err := s.lock(ctx)
 	if err != nil {
 		return err
@@ -284,6 +313,9 @@ func (s Store) Pin(ctx context.Context, name string, pinned bool) error {
 // Remove takes an installed plugin away. Its files stay in the store, because a
 // mcp.lock may name them; Prune takes them out of it.
 func (s Store) Remove(ctx context.Context, name string) error {
+	if _, err := s.Receipt(name); errors.Is(err, ErrNotInstalled) {
+		return err // nothing needs to be writable for that
+	}
 	unlock, err := s.lock(ctx)
 	if err != nil {
 		return err

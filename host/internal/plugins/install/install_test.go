@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		act := func() error { return put(context.Background(), s, "x", "the second version", "2") }
 		if os.Getenv("PRUNE") != "" {
 			act = func() error {
-				_, err := s.Prune(context.Background(), false, nobody)
+				_, err := s.Prune(context.Background(), Pruning{Named: nobody})
 				return err
 			}
 		}

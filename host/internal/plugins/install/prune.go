@@ -28,17 +28,28 @@ type Version struct {
 // that was killed. Everything an installation waits for has a shorter deadline.
 const abandoned = 24 * time.Hour
 
+// Pruning is what Prune is to do.
+type Pruning struct {
+	// Named is asked for the reasons why versions have to stay, by digest. When it
+	// fails, nothing is removed.
+	Named func(digests []string) (map[string]string, error)
+	// Copies is the directory of what is executed in the place of plugins, each copy in
+	// a directory named by its digest.
+	Copies string
+	// DryRun has nothing removed.
+	DryRun bool
+}
+
 var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Prune takes those versions out of the store that are neither installed, nor named by
 // anybody, nor executed by a process, and returns all that it has found, sorted by
-// digest. named is asked for the reasons why versions have to stay, by digest; when it
-// fails, nothing is removed. With dry nothing is removed at all.
+// digest.
 //
 // It holds the lock of the store, so that an installation comes before it or after it.
 // A process that is killed in between leaves whole versions, and perhaps an empty
 // directory, which is no obstacle to an installation.
-func (s Store) Prune(ctx context.Context, dry bool, named func(digests []string) (map[string]string, error)) ([]Version, error) {
+func (s Store) Prune(ctx context.Context, p Pruning) ([]Version, error) {
 	if _, err := os.Stat(s.store()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // nothing has ever been installed
 	}
@@ -52,7 +63,8 @@ func (s Store) Prune(ctx context.Context, dry bool, named func(digests []string)
 		return nil, fmt.Errorf("prune %s: %w", s.store(), err)
 	}
 	for _, reasons := range []func([]string) (map[string]string, error){
-		func([]string) (map[string]string, error) { return s.installed(all) }, named, executed,
+		func([]string) (map[string]string, error) { return s.installed(all) }, p.Named,
+		func(digests []string) (map[string]string, error) { return executed(s.places(p.Copies), digests) },
 	} {
 		why, err := reasons(digests(all))
 		if err != nil {
@@ -64,7 +76,7 @@ func (s Store) Prune(ctx context.Context, dry bool, named func(digests []string)
 			}
 		}
 	}
-	if dry {
+	if p.DryRun {
 		return all, nil
 	}
 	s.removeLeftOver()
@@ -188,7 +200,24 @@ func (s Store) removeLeftOver() {
 	}
 }
 
-// mentioned says which of the digests stand in a text.
-func mentioned(digests []string, text string) []string {
-	return slices.DeleteFunc(slices.Clone(digests), func(sum string) bool { return !strings.Contains(text, sum) })
+// places are the directories that hold what is executed, also by the names that the
+// system itself has for them.
+func (s Store) places(copies string) []string {
+	all := []string{s.store()}
+	if copies != "" {
+		all = append(all, copies)
+	}
+	for _, dir := range all {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && !slices.Contains(all, real) {
+			all = append(all, real)
+		}
+	}
+	return all
+}
+
+// mentioned says of which of the digests a text has the directory in one of places.
+func mentioned(places, digests []string, text string) []string {
+	return slices.DeleteFunc(slices.Clone(digests), func(sum string) bool {
+		return !slices.ContainsFunc(places, func(dir string) bool { return strings.Contains(text, filepath.Join(dir, sum)) })
+	})
 }

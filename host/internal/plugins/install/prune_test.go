@@ -62,7 +62,7 @@ func stored(t *testing.T, s Store) []string {
 
 func prune(t *testing.T, s Store, dry bool, named func([]string) (map[string]string, error)) map[string]Version {
 	t.Helper()
-	all, err := s.Prune(t.Context(), dry, named)
+	all, err := s.Prune(t.Context(), Pruning{DryRun: dry, Named: named, Copies: filepath.Join(s.Dir, "copies")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestPrune(t *testing.T) {
 
 func TestPruneNothingInstalled(t *testing.T) {
 	s := Store{Dir: filepath.Join(t.TempDir(), "plugins")}
-	if all, err := s.Prune(t.Context(), false, nobody); err != nil || len(all) > 0 {
+	if all, err := s.Prune(t.Context(), Pruning{Named: nobody}); err != nil || len(all) > 0 {
 		t.Errorf("%v, %v", all, err)
 	}
 	if _, err := os.Stat(s.Dir); !errors.Is(err, os.ErrNotExist) {
@@ -127,7 +127,7 @@ func TestPruneNothingInstalled(t *testing.T) {
 // When nobody knows what is named, nothing is removed.
 func TestPruneUncertain(t *testing.T) {
 	s := three(t)
-	_, err := s.Prune(t.Context(), false, func([]string) (map[string]string, error) { return nil, errors.New("a file cannot be read") })
+	_, err := s.Prune(t.Context(), Pruning{Named: func([]string) (map[string]string, error) { return nil, errors.New("a file cannot be read") }})
 	if err == nil || !strings.Contains(err.Error(), "nothing was removed") || len(stored(t, s)) != 3 {
 		t.Errorf("%q, %v", stored(t, s), err)
 	}
@@ -200,7 +200,7 @@ func TestPruneBesideInstall(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // it does not wait
 		other := Store{Dir: s.Dir}
-		if all, err := other.Prune(ctx, false, nobody); err == nil {
+		if all, err := other.Prune(ctx, Pruning{Named: nobody}); err == nil {
 			t.Errorf("at %q the store was pruned: %+v", at, all)
 		}
 		refused++
@@ -242,7 +242,7 @@ func TestPruneKilledAtEveryStep(t *testing.T) {
 }
 
 // What a process executes stays as long as it does: a program of the store, a copy of
-// it elsewhere, and a script that was started by the name that is looked for.
+// it, and a script that was started by the name that is looked for.
 func TestPruneExecuted(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("where there is no /proc, the system or ps is asked")
@@ -257,9 +257,9 @@ func TestPruneExecuted(t *testing.T) {
 		run     func(Store) string
 	}{
 		"of the store": {string(program), func(s Store) string { return filepath.Join(s.Dir, "store", sum(string(program)), fileName("x")) }},
-		"a copy": {string(program), func(Store) string {
-			dir := filepath.Join(t.TempDir(), sum(string(program)))
-			if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "x"), program, 0o700)); err != nil {
+		"a copy": {string(program), func(s Store) string {
+			dir := filepath.Join(s.Dir, "copies", sum(string(program)))
+			if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "x"), program, 0o700)); err != nil {
 				t.Fatal(err)
 			}
 			return filepath.Join(dir, "x")
