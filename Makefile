@@ -78,6 +78,7 @@ lint: $(CACHE)/bin/staticcheck $(CACHE)/buf/installed release-check
 	cd proto && $(CACHE)/buf/node_modules/.bin/buf lint
 
 release-check: $(CACHE)/bin/goreleaser build
+	cd tools/goreleaser && GOWORK=off $(SHIPPED) go test ./...
 	$(CACHE)/bin/goreleaser .goreleaser.yaml
 	rm -rf $(CACHE)/scaffold && bin/collet plugins new checked --dir $(CACHE)/scaffold
 	$(CACHE)/bin/goreleaser $(CACHE)/scaffold/.goreleaser.yaml

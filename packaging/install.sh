@@ -3,7 +3,8 @@
 #        PREFIX=/usr/local [DESTDIR=ROOT] packaging/install.sh uninstall
 #
 # Installs collet and the plugins of BIN, and the PAGES that host/cmd/pages wrote, below DESTDIR/PREFIX. What was
-# installed is listed in PREFIX/share/collet/installed, by which it is removed again, also by a later version.
+# installed is listed in PREFIX/share/collet/installed, by which it is removed again, also by a later version. A line of
+# it that ends with a slash is a directory that was made for a file, and is removed when nothing is left in it.
 set -eu
 
 die() { echo "install.sh: $*" >&2; exit 1; }
@@ -12,10 +13,18 @@ prefix=${PREFIX%/} root=${DESTDIR:-}
 list=$root$prefix/share/collet/installed
 here=$(cd "$(dirname "$0")" && pwd)
 
+# room DIR: makes the directory below the prefix, and notes each one that was not there.
+room() {
+	[ ! -d "$root$prefix/$1" ] || return 0
+	case $1 in */*) room "${1%/*}" ;; esac
+	mkdir -p "$root$prefix/$1"
+	printf '%s/\n' "$1" >>"$new"
+}
+
 # put MODE FILE PLACE: the file below the prefix, replaced at once, also while it is running.
 put() {
 	target=$root$prefix/$3
-	mkdir -p "$(dirname "$target")"
+	room "${3%/*}"
 	rm -f "$target.new" && cp "$2" "$target.new" && chmod "$1" "$target.new" && mv -f "$target.new" "$target"
 	printf '%s\n' "$3" >>"$new"
 }
@@ -23,15 +32,21 @@ put() {
 # fill FILE: a service's file with the place of collet in it.
 fill() { sed "s|@BINDIR@|$prefix/bin|g" "$1" >"$work/filled"; }
 
+# inside PLACE: a line of the list leads nowhere else.
+inside() { case /$1/ in */../*) die "$list names $1" ;; esac }
+
 install() {
 	bin=$1 pages=$2
-	[ -x "$bin/collet" ] || die "there is no $bin/collet: run make build"
+	for p in collet collet-attest; do
+		[ -x "$bin/$p" ] || die "there is no $bin/$p: run make build"
+	done
 	[ -f "$pages/man/man1/collet.1" ] || die "there are no manual pages in $pages: run make pages"
 	case $prefix in *[\"\&\|\\%\$\`]*) die "PREFIX '$prefix' has characters that a service's file cannot hold" ;; esac
 	work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 	new=$work/installed && : >"$new"
 
 	put 755 "$bin/collet" bin/collet
+	put 755 "$bin/collet-attest" bin/collet-attest
 	for p in "$bin"/collet-plugin-*; do
 		name=$(basename "$p")
 		[ "$name" = collet-plugin-hello ] || put 755 "$p" "bin/$name" # hello is an example
@@ -46,24 +61,33 @@ install() {
 	none) ;;
 	*) die "SERVICE is '$SERVICE': it is one of systemd, launchd, none" ;;
 	esac
+	room share/collet
 
-	# What an earlier version installed and this one does not have goes.
+	# What an earlier version installed and this one does not have goes. The directories that it made are ours still.
 	[ ! -f "$list" ] || while IFS= read -r place; do
-		grep -qxF "$place" "$new" || rm -f "$root$prefix/$place"
+		inside "$place"
+		grep -qxF "$place" "$new" || case $place in
+		*/) printf '%s\n' "$place" >>"$new" ;;
+		*) rm -f "$root$prefix/$place" ;;
+		esac
 	done <"$list"
 	put 644 "$new" share/collet/installed
-	echo "installed $(wc -l <"$list" | tr -d ' ') files below $root$prefix"
+	echo "installed $(grep -vc '/$' "$list") files below $root$prefix"
 }
 
 uninstall() {
 	[ -f "$list" ] || die "there is no $list: nothing was installed there, or by other means"
 	while IFS= read -r place; do
-		case /$place/ in */../*) die "$list names $place" ;; esac
-		rm -f "$root$prefix/$place"
+		inside "$place"
+		case $place in */) ;; *) rm -f "$root$prefix/$place" ;; esac
 	done <"$list"
+	made=$(grep '/$' "$list" | sort -r) || :
 	rm -f "$list"
-	rmdir "$root$prefix/share/collet" 2>/dev/null || :
-	echo "removed collet from $root$prefix; what it keeps for you is in ~/.config/collet, ~/.local/state/collet and ~/.cache/collet"
+	# The deepest first; what others have put files into stays. Lists of earlier versions name no directories.
+	printf '%s\nshare/collet/\n' "$made" | while IFS= read -r place; do
+		[ -z "$place" ] || rmdir "$root$prefix/$place" 2>/dev/null || :
+	done
+	echo "removed collet from $root$prefix; what it keeps for you is in ~/.config/collet, ~/.local/state/collet, ~/.local/share/collet and ~/.cache/collet"
 }
 
 case ${1:-}:$# in

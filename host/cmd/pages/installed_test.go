@@ -18,7 +18,7 @@ func programs(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	for _, p := range []struct{ program, in, pkg string }{
-		{"collet", "../collet", "."}, {"collet-plugin-mcp", "../../../plugins/mcp", "."},
+		{"collet", "../collet", "."}, {"collet-attest", "../../../attest", "."}, {"collet-plugin-mcp", "../../../plugins/mcp", "."},
 	} {
 		cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, p.program), p.pkg)
 		cmd.Dir = p.in

@@ -146,7 +146,7 @@ func newPlace(t *testing.T) place {
 		t.Skip("make install is for systems with a shell")
 	}
 	p := place{root: filepath.Join(t.TempDir(), "root dir"), prefix: "/opt/col let", bin: t.TempDir(), pages: written(t)}
-	for _, name := range []string{"collet", "collet-plugin-mcp", "collet-plugin-hello", "something-else"} {
+	for _, name := range []string{"collet", "collet-attest", "collet-plugin-mcp", "collet-plugin-hello", "something-else"} {
 		if err := os.WriteFile(filepath.Join(p.bin, name), []byte("#!/bin/sh\necho "+name+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestInstall(t *testing.T) {
 	p.install(t, "systemd")
 	all := p.files(t)
 	for _, want := range []string{
-		"bin/collet", "bin/collet-plugin-mcp", "share/man/man1/collet.1", "share/man/man1/collet-tools-call.1",
+		"bin/collet", "bin/collet-attest", "bin/collet-plugin-mcp", "share/man/man1/collet.1", "share/man/man1/collet-tools-call.1",
 		"share/bash-completion/completions/collet", "share/zsh/site-functions/_collet", "share/fish/vendor_completions.d/collet.fish",
 		"share/systemd/user/collet.service", "share/collet/installed",
 	} {

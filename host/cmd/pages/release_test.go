@@ -73,7 +73,7 @@ func readRelease(t *testing.T) release {
 
 var targets = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// A release has collet and every plugin of the workspace for every system, and is not
+// A release has collet, what verifies attestations, and every plugin of the workspace for every system, and is not
 // published.
 func TestRelease(t *testing.T) {
 	r := readRelease(t)
@@ -81,7 +81,7 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"collet host ./cmd/collet"}
+	want := []string{"collet host ./cmd/collet", "collet-attest attest ."}
 	for _, m := range regexp.MustCompile(`(?m)^\t\./(plugins/(\S+))$`).FindAllSubmatch(work, -1) {
 		want = append(want, "collet-plugin-"+string(m[2])+" "+string(m[1])+" .")
 	}
