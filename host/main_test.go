@@ -57,7 +57,8 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
-	for _, name := range []string{"mcp", "azure", "context7", "github", "websearch", "workiq"} { // what the shipped mcp.toml names
+	for _, name := range []string{"mcp", "azure", "context7", "github", "websearch", "workiq", // what the shipped mcp.toml names
+		"replay"} {
 		if err := build("../plugins/"+name, filepath.Join(dir, "collet-plugin-"+name), "."); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

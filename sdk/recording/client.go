@@ -30,8 +30,7 @@ type Source struct {
 // Client is an adapter's client whose exchanges are written to w. What cannot be
 // written changes no call: see Writer.Err.
 //
-// What an upstream asks in the middle of a call, and the tokens that an adapter asks
-// for, are not part of a recording.
+// What the adapter asks of its host is written where the host's service is one of Host.
 func Client(w *Writer, from Source, inner adapterpb.AdapterClient) adapterpb.AdapterClient {
 	return &client{AdapterClient: inner, w: w, from: from}
 }
@@ -40,6 +39,9 @@ type client struct {
 	adapterpb.AdapterClient
 	w    *Writer
 	from Source
+
+	mu      sync.Mutex
+	running map[string]*exchange // by the id of the call
 }
 
 func (c *client) add(began time.Time, e Entry, err error) {
@@ -136,10 +138,10 @@ func (w *watched) Recv() (*adapterpb.WatchEvent, error) {
 }
 
 func (c *client) CallTool(ctx context.Context, req *adapterpb.CallToolRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[adapterpb.CallToolEvent], error) {
-	x := &exchange{c: c, began: time.Now(), e: Entry{
+	x := c.begin(req.GetCallId(), Entry{
 		Kind: CallTool, Tool: req.GetTool(), Arguments: req.GetArguments(), Meta: req.GetMeta(),
 		InputResponses: req.GetInputResponses(), RequestState: req.GetRequestState(),
-	}}
+	})
 	stream, err := c.AdapterClient.CallTool(ctx, req, opts...)
 	if err != nil {
 		x.end(err)
@@ -149,7 +151,7 @@ func (c *client) CallTool(ctx context.Context, req *adapterpb.CallToolRequest, o
 }
 
 func (c *client) Forward(ctx context.Context, req *adapterpb.ForwardRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[adapterpb.ForwardEvent], error) {
-	x := &exchange{c: c, began: time.Now(), e: Entry{Kind: Forward, Method: req.GetMethod(), Params: req.GetParams()}}
+	x := c.begin(req.GetCallId(), Entry{Kind: Forward, Method: req.GetMethod(), Params: req.GetParams()})
 	stream, err := c.AdapterClient.Forward(ctx, req, opts...)
 	if err != nil {
 		x.end(err)
@@ -161,19 +163,25 @@ func (c *client) Forward(ctx context.Context, req *adapterpb.ForwardRequest, opt
 // exchange is a call while it runs. It is written once, with its end.
 type exchange struct {
 	c     *client
+	id    string
 	began time.Time
 	once  sync.Once
-	e     Entry
+
+	mu   sync.Mutex // of what is added while it runs
+	e    Entry
+	asks []*Ask
 }
 
 func (x *exchange) end(err error) {
 	if errors.Is(err, io.EOF) {
 		err = status.Error(codes.Unknown, "the adapter ended the call without a result")
 	}
-	x.once.Do(func() { x.c.add(x.began, x.e, err) })
+	x.once.Do(func() { x.c.add(x.began, x.whole(), err) })
 }
 
 func (x *exchange) progress(p *adapterpb.Progress) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.e.Events = append(x.e.Events, Event{Done: p.GetDone(), Total: p.GetTotal(), Message: p.GetMessage()})
 }
 
@@ -187,6 +195,8 @@ func (x *exchange) log(r *adapterpb.LogRecord) {
 	if level == "" {
 		level = "info"
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.e.Events = append(x.e.Events, Event{Level: level, Logger: r.GetLogger(), Data: bytes.Clone(r.GetData())})
 }
 

@@ -40,6 +40,7 @@ const (
 	Tools     Kind = "tools"
 	CallTool  Kind = "call"
 	Forward   Kind = "forward"
+	Token     Kind = "token"
 )
 
 // Entry is one exchange with one server.
@@ -69,9 +70,14 @@ type Entry struct {
 	Method string `json:"method"` // of Forward
 	Params Raw    `json:"params"`
 
+	Resource string   `json:"resource"` // of Token: what it was asked for; what it was is not written
+	Scopes   []string `json:"scopes"`
+	Rejected bool     `json:"rejected"` // the one before was refused
+
 	// Of CallTool and Forward: what came before the end, and the end, one of Result,
 	// Input and Failure.
 	Events  []Event  `json:"events"`
+	Asks    []Ask    `json:"asks"`
 	Result  Raw      `json:"result"`
 	IsError bool     `json:"isError"`
 	Input   *Input   `json:"inputRequired"`
@@ -97,6 +103,16 @@ type Event struct {
 	Level  string `json:"level"` // "debug", "info", "warn", "error"
 	Logger string `json:"logger"`
 	Data   Raw    `json:"data"`
+}
+
+// Ask is a question to whoever made the call, in the middle of it, and the answer: a
+// result or a failure, neither where the call ended before.
+type Ask struct {
+	After   int      `json:"after"` // how many of the events came before it
+	Method  string   `json:"method"`
+	Params  Raw      `json:"params"`
+	Result  Raw      `json:"result"`
+	Failure *Failure `json:"failure"`
 }
 
 // Input is a call that ended in input_required.
@@ -175,18 +191,40 @@ func (e *Entry) redact(clean func(string) string) {
 		raw(&e.Events[i].Data)
 		text(&e.Events[i].Message)
 	}
+	e.Resource = clean(e.Resource)
+	scopes := make([]string, len(e.Scopes))
+	for i, s := range e.Scopes {
+		scopes[i] = clean(s)
+	}
+	e.Scopes = scopes
+	asks := make([]Ask, len(e.Asks))
+	for i, a := range e.Asks {
+		raw(&a.Params, &a.Result)
+		a.Failure = a.Failure.redacted(clean)
+		asks[i] = a
+	}
+	e.Asks = asks
 	if e.Input != nil {
 		raw(&e.Input.Requests)
 		text(&e.Input.State)
 	}
-	if f := e.Failure; f != nil {
-		raw(&f.UpstreamData)
-		text(&f.Message, &f.Target, &f.Challenge)
-		problems := make([]failure.Problem, len(f.Problems))
-		for i, p := range f.Problems {
-			p.Message = clean(p.Message)
-			problems[i] = p
-		}
-		f.Problems = problems
+	e.Failure = e.Failure.redacted(clean)
+}
+
+// redacted is the failure with every text of a stranger gone through clean.
+func (f *Failure) redacted(clean func(string) string) *Failure {
+	if f == nil {
+		return nil
 	}
+	out := *f
+	if len(f.UpstreamData) > 0 {
+		out.UpstreamData = Raw(clean(string(f.UpstreamData)))
+	}
+	out.Message, out.Target, out.Challenge = clean(f.Message), clean(f.Target), clean(f.Challenge)
+	out.Problems = make([]failure.Problem, len(f.Problems))
+	for i, p := range f.Problems {
+		p.Message = clean(p.Message)
+		out.Problems[i] = p
+	}
+	return &out
 }

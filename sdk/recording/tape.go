@@ -118,6 +118,15 @@ func same(a, b *Entry) bool {
 		sameValue(a.Arguments, b.Arguments) && sameValue(a.Params, b.Params)
 }
 
+// Answers reports whether an answer to the question is the one that was recorded, by
+// value, or a failure of the same class.
+func (a *Ask) Answers(result []byte, err error) bool {
+	if err != nil || a.Failure != nil {
+		return err != nil && a.Failure != nil && failure.Classify(err).Class == a.Failure.Failure().Class
+	}
+	return sameValue(a.Result, result)
+}
+
 func sameValue(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

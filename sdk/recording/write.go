@@ -157,7 +157,11 @@ func (e *Entry) line() []byte {
 	o.text("requestState", e.RequestState)
 	o.text("method", e.Method)
 	o.raw("params", e.Params)
+	o.text("resource", e.Resource)
+	o.list("scopes", len(e.Scopes), func(i int) []byte { return appendString(nil, e.Scopes[i]) })
+	o.truth("rejected", e.Rejected)
 	o.list("events", len(e.Events), func(i int) []byte { return e.Events[i].bytes() })
+	o.list("asks", len(e.Asks), func(i int) []byte { return e.Asks[i].bytes() })
 	o.raw("result", e.Result)
 	o.truth("isError", e.IsError)
 	if e.Input != nil {
@@ -183,6 +187,19 @@ func (t *Tool) bytes() []byte {
 	o.maybe("idempotent", t.Idempotent)
 	o.truth("asksConsent", t.AsksConsent)
 	o.raw("outputSchema", t.OutputSchema)
+	return o.bytes()
+}
+
+func (a *Ask) bytes() []byte {
+	var o object
+	o.number("after", int64(a.After))
+	o.text("method", a.Method)
+	o.raw("params", a.Params)
+	o.raw("result", a.Result)
+	if a.Failure != nil {
+		o.key("failure")
+		o.b = append(o.b, a.Failure.bytes()...)
+	}
 	return o.bytes()
 }
 

@@ -146,6 +146,13 @@ func testLogin(t *testing.T, built string) {
 		out, _ := p.run(append(args, "--log-level", "debug")...)
 		p.quiet(fmt.Sprint(args), out)
 	}
+	// A recording says that a token was asked for, and for what.
+	recorded := filepath.Join(p.home, "recorded.jsonl")
+	p.must(0, "record", "-o", recorded, "--", "tools", "call", "web/tell")
+	if text, err := os.ReadFile(recorded); err != nil || !strings.Contains(string(text), `"kind":"token","server":"web","resource":"`+p.auth.Resource()+`"`) ||
+		!strings.Contains(string(text), "it was sent Bearer [token]") {
+		t.Errorf("%v, the recording is\n%s", err, text)
+	}
 	p.files("credentials.json", "opened")
 
 	// A token that has ended is replaced without anybody being asked.

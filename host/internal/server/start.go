@@ -18,6 +18,7 @@ import (
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/launch"
+	"github.com/collet-dev/collet/sdk/recording"
 )
 
 // genericPlugin serves the entries that name no plugin: any MCP server.
@@ -271,7 +272,7 @@ func (r *run) open(ctx context.Context, config []byte) ([]*catalog.Tool, *Failur
 		req.HostFeatures = append(req.HostFeatures, featureToken)
 	}
 	if req.HostFeatures != nil {
-		id, err := r.proc.ServeHost(&hostService{questions: &r.questions, tokens: r.server.env.Tokens, settings: r.tokens})
+		id, err := r.proc.ServeHost(recording.Host(r.client, &hostService{questions: &r.questions, tokens: r.server.env.Tokens, settings: r.tokens}))
 		if err != nil {
 			return nil, AsFailure(err)
 		}

@@ -4,7 +4,9 @@ package player
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"strings"
 
 	"github.com/collet-dev/collet/sdk/adapter"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -41,12 +43,14 @@ func (p *Player) Tools(context.Context) ([]adapter.Tool, error) {
 }
 
 // Call implements adapter.Server.
-func (p *Player) Call(_ context.Context, call *adapter.Call) (*adapter.Result, error) {
+func (p *Player) Call(ctx context.Context, call *adapter.Call) (*adapter.Result, error) {
 	e, err := p.tape.Call(call.Tool, call.Args, call.RequestState)
 	if err != nil {
 		return nil, err
 	}
-	play(e.Events, call.Progress, call.Log)
+	if err := play(ctx, e, call); err != nil {
+		return nil, err
+	}
 	switch {
 	case e.Failure != nil:
 		return nil, failed(e)
@@ -60,12 +64,14 @@ func (p *Player) Call(_ context.Context, call *adapter.Call) (*adapter.Result, e
 func (p *Player) Methods() []string { return p.snapshot.ForwardMethods }
 
 // Forward implements adapter.Forwarder.
-func (p *Player) Forward(_ context.Context, req *adapter.Request) (json.RawMessage, error) {
+func (p *Player) Forward(ctx context.Context, req *adapter.Request) (json.RawMessage, error) {
 	e, err := p.tape.Forward(req.Method, req.Params)
 	if err != nil {
 		return nil, err
 	}
-	play(e.Events, req.Progress, req.Log)
+	if err := play(ctx, e, req); err != nil {
+		return nil, err
+	}
 	if e.Failure != nil {
 		return nil, failed(e)
 	}
@@ -92,17 +98,76 @@ func failed(e *recording.Entry) error {
 	return f
 }
 
-// play sends what came before the end, without its pauses.
-func play(events []recording.Event, progress func(done, total float64, message string), log func(slog.Level, string, json.RawMessage)) {
-	for _, e := range events {
-		if e.Level == "" {
-			progress(e.Done, e.Total, e.Message)
-			continue
+// listener is whoever made the call.
+type listener interface {
+	Progress(done, total float64, message string)
+	Log(level slog.Level, logger string, data json.RawMessage)
+	Ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+}
+
+// play sends what came before the end, without its pauses, and asks what was asked.
+// The end was recorded for the answers that were given then: for others there is none.
+func play(ctx context.Context, e *recording.Entry, to listener) error {
+	asks := e.Asks
+	for i := range len(e.Events) + 1 {
+		for len(asks) > 0 && (asks[0].After <= i || i == len(e.Events)) {
+			if err := ask(ctx, &asks[0], to); err != nil {
+				return err
+			}
+			asks = asks[1:]
 		}
-		var level slog.Level
-		if err := level.UnmarshalText([]byte(e.Level)); err != nil {
-			level = slog.LevelInfo
+		if i < len(e.Events) {
+			send(&e.Events[i], to)
 		}
-		log(level, e.Logger, json.RawMessage(e.Data))
 	}
+	return nil
+}
+
+// ask asks a question again. Where nobody can be asked the recorded answer counts.
+func ask(ctx context.Context, a *recording.Ask, to listener) error {
+	switch {
+	case len(a.Result) == 0 && a.Failure == nil:
+		return nil // the call ended before the answer
+	case a.Failure != nil && nobody(a.Failure.Failure()):
+		return nil // nor could anybody be asked then
+	}
+	result, err := to.Ask(ctx, a.Method, json.RawMessage(a.Params))
+	if f, ok := errors.AsType[*failure.Failure](err); ok && nobody(f) {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if a.Answers(result, err) {
+		return nil
+	}
+	f := failure.New(failure.NotFound, failure.NotSent, "the question %s was answered otherwise than in the recording, which has no end for that; the recorded answer is %s", a.Method, recorded(a))
+	f.Origin = failure.OriginAdapter
+	return f
+}
+
+// nobody reports whether a failure says that there was nobody to ask, or no more.
+func nobody(f *failure.Failure) bool {
+	return f.Class == failure.Canceled || f.Class == failure.ConsentRequired && f.UpstreamCode == 0
+}
+
+// recorded is a recorded answer for a sentence.
+func recorded(a *recording.Ask) string {
+	const most = 200
+	if a.Failure != nil {
+		return "the failure " + a.Failure.Class
+	}
+	return strings.ToValidUTF8(string(a.Result[:min(len(a.Result), most)]), "")
+}
+
+func send(e *recording.Event, to listener) {
+	if e.Level == "" {
+		to.Progress(e.Done, e.Total, e.Message)
+		return
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(e.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	to.Log(level, e.Logger, json.RawMessage(e.Data))
 }
