@@ -36,7 +36,7 @@ func TestFingerprint(t *testing.T) {
 	write(remote)
 	base := of(with())
 	for name, opt := range map[string]host.Options{
-		"a terminal's variables": with("TERM=x", "SHLVL=3", "SSH_TTY=/dev/pts/1"), "one that nothing reads": with("FOO=1"),
+		"a terminal's variables": with("TERM=x", "SHLVL=3", "SSH_TTY=/dev/pts/1", "COLLET_DAEMON=auto"), "one that nothing reads": with("FOO=1"),
 		"an empty one with a default": with("TOKEN="), "order": {Environ: []string{"SHLVL=1", "PATH=/bin"}},
 	} {
 		if of(opt) != base {

@@ -65,11 +65,20 @@ func (opts *daemonOptions) find(ctx context.Context) (control.Place, *control.Cl
 		}
 		return place, nil, err
 	}
-	c, err := control.Dial(ctx, place, control.Build(f.Version))
-	if err != nil && !errors.Is(err, control.ErrOther) {
-		return place, nil, nil
+	dialing, cancel := context.WithTimeout(ctx, dialWait)
+	defer cancel()
+	c, err := control.Dial(dialing, place, control.Build(f.Version))
+	switch silent, ok := errors.AsType[*control.SilentError](err); {
+	case err == nil || errors.Is(err, control.ErrOther):
+		return place, c, err
+	case ok && ctx.Err() == nil:
+		next := "end its process"
+		if silent.Pid != 0 {
+			next = "'kill -9 " + strconv.Itoa(silent.Pid) + "' ends it"
+		}
+		return place, nil, exitf(exitUnreachable, "%v; commands do without it. If that does not pass, %s", silent, next)
 	}
-	return place, c, err
+	return place, nil, ctx.Err()
 }
 
 func newCmdDaemonStart(f *Factory) *cobra.Command {
@@ -275,7 +284,7 @@ func daemonRun(ctx context.Context, f *Factory) error {
 // another has its place and nobody is left, and with idle when nobody was there for so
 // long.
 func (s *sharing) wait(ctx context.Context, idle time.Duration) {
-	yielded := false
+	yielded := false // nobody new comes
 	for {
 		n, changed := s.server.Clients()
 		if n == 0 && yielded {
@@ -296,7 +305,9 @@ func (s *sharing) wait(ctx context.Context, idle time.Duration) {
 		select {
 		case <-changed:
 		case <-over:
-			return
+			// Who comes at this moment is either served or turned away.
+			s.server.Move(nil)
+			yielded = true
 		case <-gone:
 			yielded = true
 		case <-ctx.Done():

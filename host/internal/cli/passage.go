@@ -104,20 +104,34 @@ func (p *passage) fromClient(in io.Reader) {
 	}
 }
 
-// heard takes note of what a client said. It does not look into several at once
-// (JSON-RPC batches), whose requests are nobody's when their host ends.
+// heard takes note of what a client said, one message or several in an array (a batch,
+// 2025-03-26). A host answers each request of a batch by itself, and so it is kept by
+// itself, as a batch of one: whatever a host makes of a batch, the next one makes of it.
 func (p *passage) heard(line []byte) {
-	m := gjson.GetManyBytes(line, "method", "id", "params.name", "params.requestId")
+	if batch := bytes.TrimLeft(line, "\ufeff \t\r"); len(batch) == 0 || batch[0] != '[' {
+		p.noted(line, line, false)
+	} else if gjson.ValidBytes(batch) {
+		for _, m := range gjson.ParseBytes(batch).Array() {
+			if m.IsObject() {
+				p.noted([]byte(m.Raw), []byte("["+m.Raw+"]\n"), true)
+			}
+		}
+	}
+}
+
+// noted takes note of one message, which line says again.
+func (p *passage) noted(message, line []byte, inBatch bool) {
+	m := gjson.GetManyBytes(message, "method", "id", "params.name", "params.requestId")
 	method, id := m[0].Str, m[1].Raw
 	switch {
 	case method == "" && id != "":
 		delete(p.theirs, id)
 	case method == "notifications/cancelled":
 		p.answered(m[3].Raw)
-	case method == "notifications/initialized":
+	case method == "notifications/initialized" && !inBatch:
 		p.opening[1] = line
 	case id != "":
-		if method == "initialize" {
+		if method == "initialize" && !inBatch { // in a batch it is refused
 			p.opening[0] = line
 		}
 		p.open = append(p.open, said{id, method, m[2].Str, line})
@@ -152,8 +166,8 @@ func (p *passage) fromHost(from *bufio.Reader) error {
 	}
 }
 
-// change goes on with another host: it hears how the session began, and again what had
-// no answer, but for calls: they may have had an effect.
+// change goes on with another host, and with one after that when it ends before the
+// session has gone over.
 func (p *passage) change(ctx context.Context) (*bufio.Reader, error) {
 	p.current().Close() // who still writes to it stops
 	p.mu.Lock()
@@ -161,50 +175,83 @@ func (p *passage) change(ctx context.Context) (*bufio.Reader, error) {
 	if len(p.theirs) > 0 {
 		return nil, errMidway // the next one may ask by the same ids
 	}
-	next, err := p.next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p.to = next
-	defer context.AfterFunc(ctx, func() { next.Close() })()
-	from := bufio.NewReaderSize(next, 64<<10)
-	first := gjson.GetBytes(p.opening[0], "id").Raw
-	again := p.opening[0] != nil && !slices.ContainsFunc(p.open, func(s said) bool { return s.id == first })
-	if again {
-		if _, err := next.Write(p.opening[0]); err != nil {
+	for {
+		next, err := p.next(ctx)
+		if err != nil {
 			return nil, err
 		}
-		for { // the answer is as it was, and nobody waits for it
-			line, err := readMessage(from)
+		p.to = next
+		from := bufio.NewReaderSize(next, 64<<10)
+		stop := context.AfterFunc(ctx, func() { next.Close() })
+		err = p.reopen(next, from)
+		stop()
+		if err == nil {
+			err = p.tellLost()
 			if err != nil {
 				return nil, err
 			}
-			if m := gjson.GetManyBytes(line, "method", "id"); m[0].Str == "" && m[1].Raw == first {
-				break
+			if err = p.askAgain(next); err == nil {
+				return from, nil
 			}
 		}
-		if p.opening[1] != nil {
-			if _, err := next.Write(p.opening[1]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	asked := p.open
-	p.open = nil
-	for _, s := range asked {
-		if s.method == "tools/call" {
-			if _, err := p.out.Write(lostCall(s)); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		p.open = append(p.open, s)
-		if _, err := next.Write(s.line); err != nil {
+		next.Close()
+		if ctx.Err() != nil || errors.Is(err, errLongLine) {
 			return nil, err
 		}
 	}
-	return from, nil
 }
+
+// reopen has a host hear how the session began, unless it never did.
+func (p *passage) reopen(next link, from *bufio.Reader) error {
+	first := gjson.GetBytes(p.opening[0], "id").Raw
+	if p.opening[0] == nil || slices.ContainsFunc(p.open, func(s said) bool { return s.id == first }) {
+		return nil
+	}
+	if _, err := next.Write(p.opening[0]); err != nil {
+		return err
+	}
+	for { // the answer is as it was, and nobody waits for it
+		line, err := readMessage(from)
+		if err != nil {
+			return err
+		}
+		if m := gjson.GetManyBytes(line, "method", "id"); m[0].Str == "" && m[1].Raw == first {
+			break
+		}
+	}
+	if p.opening[1] == nil {
+		return nil
+	}
+	_, err := next.Write(p.opening[1])
+	return err
+}
+
+// tellLost answers the calls that the host before took along: they may have had an
+// effect, and are not made again.
+func (p *passage) tellLost() error {
+	for _, s := range p.open {
+		if s.method != methodCall {
+			continue
+		}
+		if _, err := p.out.Write(lostCall(s)); err != nil {
+			return err
+		}
+	}
+	p.open = slices.DeleteFunc(p.open, func(s said) bool { return s.method == methodCall })
+	return nil
+}
+
+// askAgain asks a host what has no answer.
+func (p *passage) askAgain(next link) error {
+	for _, s := range p.open {
+		if _, err := next.Write(s.line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const methodCall = "tools/call"
 
 // lostCall is the answer to a call whose host has ended.
 func lostCall(s said) []byte {

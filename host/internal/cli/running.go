@@ -78,6 +78,8 @@ func (f *Factory) running(ctx context.Context, layers []host.Layer) openHost {
 		_ = c.Yield(ctx) // one that does not is asked in vain, and the command does without
 		c.Close()
 		fallthrough
+	case control.Silent(err): // it has the place, and no other gets it
+		c = nil
 	case err != nil && auto && ctx.Err() == nil:
 		c = f.startDaemon(ctx, place, autoWait)
 	case errors.Is(err, control.ErrOther):
@@ -102,6 +104,9 @@ const (
 	autoWait = 3 * time.Second
 	// startPoll is how often a host that starts is looked for: nothing tells of it.
 	startPoll = 5 * time.Millisecond
+	// startTries is how many hosts a command starts: the first may have found one that was
+	// just about to end.
+	startTries = 2
 )
 
 // startDaemon starts a host in the background and connects to it, or to the one that was
@@ -121,13 +126,10 @@ func (f *Factory) startDaemon(ctx context.Context, place control.Place, limit ti
 	if f.logLevel != "" {
 		args = append(args, "--log-level", f.logLevel)
 	}
-	ended, err := startDetached(exe, args)
-	if err != nil {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for ctx.Err() == nil {
+	var ended <-chan int // of the one that was started last, until it has
+	for started := 0; ctx.Err() == nil; {
 		c, err := control.Dial(ctx, place, control.Build(f.Version))
 		if err == nil {
 			return c
@@ -135,11 +137,18 @@ func (f *Factory) startDaemon(ctx context.Context, place control.Place, limit ti
 		if c != nil {
 			c.Close()
 		}
+		if ended == nil && started < startTries {
+			if ended, err = startDetached(exe, args); err != nil {
+				return nil
+			}
+			started++
+		}
 		select {
 		case code := <-ended:
 			if code != exitOwned { // it cannot be a host, and waiting will not help
 				return nil
 			}
+			ended = nil
 		case <-ctx.Done():
 		case <-time.After(startPoll):
 		}

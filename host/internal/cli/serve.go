@@ -10,6 +10,7 @@ import (
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/front/control"
 	"github.com/collet-dev/collet/host/internal/pace"
 )
 
@@ -25,17 +26,18 @@ type frontend interface {
 type serveOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (openHost, error)
-	// Relay serves the client with a host that another process runs, and with own once
-	// there is none any more; it reports false when there was none.
-	Relay   func(ctx context.Context, own stdioServer) (bool, error)
+	// Relay serves the client with a host that another process runs, and with own where
+	// there is none, or none any more.
+	Relay   func(ctx context.Context, own ownServer) error
 	Share   func(ctx context.Context, h openHost, stdio stdioServer, stoppable bool) *sharing
+	ShareAt func(ctx context.Context, owner *control.Owner, h openHost, stdio stdioServer, stoppable bool) *sharing
 	Stdio   bool
 	Address string
 	HTTP    host.HTTPOptions
 }
 
 func newCmdServe(f *Factory, runF func(context.Context, *serveOptions) error) *cobra.Command {
-	opts := &serveOptions{Streams: f.Streams, Host: f.openServing, Relay: f.relay, Share: f.share}
+	opts := &serveOptions{Streams: f.Streams, Host: f.openServing, Relay: f.relay, Share: f.share, ShareAt: f.shareAt}
 	cmd := &cobra.Command{
 		Use:   "serve [--stdio | --http ADDR]",
 		Short: "Serve all tools as one MCP server",
@@ -89,13 +91,9 @@ var httpFlags = []string{"sse", "token-file", "scoped-token-file", "issuer", "au
 
 func serveRun(ctx context.Context, opts *serveOptions) error {
 	if opts.Address == "" {
-		own := func(ctx context.Context, in io.Reader, out io.Writer) error { return serveOwn(ctx, opts, in, out) }
-		if done, err := opts.Relay(ctx, own); done {
-			return err
-		}
-		in, done := opts.Streams.Waiting()
-		defer done()
-		return own(ctx, in, opts.Streams.Direct())
+		return opts.Relay(ctx, func(ctx context.Context, owner *control.Owner, in io.Reader, out io.Writer) error {
+			return serveOwn(ctx, opts, owner, in, out)
+		})
 	}
 	h, err := opts.Host(ctx)
 	if err != nil {
@@ -106,10 +104,14 @@ func serveRun(ctx context.Context, opts *serveOptions) error {
 	return serveHTTP(ctx, opts, h)
 }
 
-// serveOwn serves a client with a host of this process.
-func serveOwn(ctx context.Context, opts *serveOptions, in io.Reader, out io.Writer) error {
+// serveOwn serves a client with a host of this process, which others share when owner
+// has the place for that.
+func serveOwn(ctx context.Context, opts *serveOptions, owner *control.Owner, in io.Reader, out io.Writer) error {
 	h, err := opts.Host(ctx)
 	if err != nil {
+		if owner != nil {
+			owner.Release()
+		}
 		return err
 	}
 	defer h.Close()
@@ -118,7 +120,7 @@ func serveOwn(ctx context.Context, opts *serveOptions, in io.Reader, out io.Writ
 	end := sync.OnceFunc(func() { closeFace(ctx, front) })
 	defer end()
 	defer context.AfterFunc(ctx, end)()
-	shared := opts.Share(ctx, h, front.ServeStdio, false)
+	shared := opts.ShareAt(ctx, owner, h, front.ServeStdio, false)
 	defer shared.close()
 	// Not ctx, which would cancel what is being answered: end lets it finish.
 	if err := front.ServeStdio(context.WithoutCancel(ctx), in, out); ctx.Err() == nil {

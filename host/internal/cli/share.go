@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/front/control"
@@ -30,7 +29,7 @@ type sharing struct {
 // clients of MCP among them. A host that cannot be shared, or one of several for the same configuration, is as good
 // for its own client: nothing is said of it.
 func (f *Factory) share(ctx context.Context, h openHost, stdio stdioServer, stoppable bool) *sharing {
-	if _, ok := h.(opened); !ok || !f.shares {
+	if !f.shares {
 		return nil
 	}
 	owner, err := f.own(ctx)
@@ -40,9 +39,15 @@ func (f *Factory) share(ctx context.Context, h openHost, stdio stdioServer, stop
 	return f.shareAt(ctx, owner, h, stdio, stoppable)
 }
 
-// shareAt is share at a place that this process has already.
+// shareAt is share at a place that this process has already; nil is none.
 func (f *Factory) shareAt(ctx context.Context, owner *control.Owner, h openHost, stdio stdioServer, stoppable bool) *sharing {
-	own := h.(opened)
+	own, ok := h.(opened)
+	if !ok && owner != nil {
+		owner.Release()
+	}
+	if !ok || owner == nil {
+		return nil
+	}
 	s := &sharing{stop: make(chan struct{}), yielded: make(chan struct{}), moves: make(chan bool, 1)}
 	s.server = &control.Server{
 		Host: own.Host, Build: control.Build(f.Version), Version: f.Version, Stdio: stdio,
@@ -81,9 +86,6 @@ func (f *Factory) shareAt(ctx context.Context, owner *control.Owner, h openHost,
 	return s
 }
 
-// yieldWait is how long a host of another build may take to let go of its place.
-const yieldWait = 2 * time.Second
-
 // own takes the place of the configuration. A host of another build there yields it:
 // whoever is connected to that stays with it.
 func (f *Factory) own(ctx context.Context) (*control.Owner, error) {
@@ -99,9 +101,9 @@ func (f *Factory) own(ctx context.Context) (*control.Owner, error) {
 	if !errors.Is(err, control.ErrOwned) {
 		return owner, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, yieldWait)
+	dialing, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
-	c, reached := control.Dial(ctx, place, control.Build(f.Version))
+	c, reached := control.Dial(dialing, place, control.Build(f.Version))
 	if c != nil {
 		defer c.Close()
 	}

@@ -7,11 +7,28 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
 // ErrOther is that the host is of another build of this program.
 var ErrOther = errors.New("the running host is another build of collet")
+
+// SilentError is that there is a host that does not answer in time.
+type SilentError struct{ Pid int } // 0 where the system does not say which process it is
+
+func (e *SilentError) Error() string {
+	if e.Pid == 0 {
+		return "the host of this configuration does not answer"
+	}
+	return fmt.Sprintf("the host of this configuration (pid %d) does not answer", e.Pid)
+}
+
+// Silent reports whether an error is that a host does not answer.
+func Silent(err error) bool {
+	_, silent := errors.AsType[*SilentError](err)
+	return silent
+}
 
 // Client uses a host of another process.
 type Client struct {
@@ -37,8 +54,8 @@ type pending struct {
 }
 
 // Dial connects to the host that owns the place. The error is that there is none,
-// that it does not answer before ctx ends, within a second when that has no end of its
-// own, or ErrOther.
+// a *SilentError when it does not answer before ctx ends, within a second when that has no end
+// of its own, or ErrOther.
 func Dial(ctx context.Context, place Place, build string) (*Client, error) {
 	return dial(ctx, place, build, native())
 }
@@ -50,6 +67,9 @@ func dial(ctx context.Context, place Place, build string, via transport) (*Clien
 		ctx = limited
 	}
 	conn, err := via.dial(ctx, place)
+	if errors.Is(err, syscall.EAGAIN) { // it has not taken those who came before (unix(7))
+		err = new(SilentError)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reach the running host: %w", err)
 	}
@@ -61,6 +81,9 @@ func dial(ctx context.Context, place Place, build string, via transport) (*Clien
 		err = unpack(body, &c.Welcome)
 	}
 	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = &SilentError{processOf(conn)}
+		}
 		c.Close()
 		return nil, fmt.Errorf("reach the running host: %w", err)
 	}
@@ -173,6 +196,9 @@ func (c *Client) do(ctx context.Context, op byte, body []byte, news func(message
 	case <-c.closed:
 		return c.lost(p)
 	case <-ctx.Done():
+	}
+	if op == opHello || op == opStdio { // nothing that could be canceled
+		return nil, ctx.Err()
 	}
 	_ = c.s.write(opCancel, id, nil) // what it says about that is better than nothing
 	limit := time.NewTimer(cancelWait)

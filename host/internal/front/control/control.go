@@ -27,6 +27,9 @@ const (
 	// helloWait is how long a host may take to say who it is: one that is stopped, or
 	// a machine that is, must not hold up a command that can do without.
 	helloWait = time.Second
+	// greetWait is how long a process that has connected may take to say hello. It keeps
+	// nobody waiting but itself.
+	greetWait = 10 * time.Second
 	// pingEvery and deadAfter find a host that does not run any more while a call waits
 	// for it. Its reader answers at once, whatever it is doing.
 	pingEvery = 5 * time.Second

@@ -51,7 +51,7 @@ func (l *loopback) listen(place Place) (net.Listener, error) {
 
 // admit reads the client's secret, and no byte after it.
 func (l *loopback) admit(conn net.Conn) error {
-	if err := conn.SetDeadline(time.Now().Add(helloWait)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(greetWait)); err != nil {
 		return err
 	}
 	if err := hear(conn, l.at.client); err != nil {

@@ -37,7 +37,7 @@ func (p *peer) serve(ctx context.Context) (waits bool) {
 	defer p.work.Wait()
 	defer cancel()
 	for greeted := false; ; {
-		if !greeted && p.s.conn.SetReadDeadline(time.Now().Add(helloWait)) != nil {
+		if !greeted && p.s.conn.SetReadDeadline(time.Now().Add(greetWait)) != nil {
 			return false
 		}
 		m, err := p.s.read()

@@ -51,6 +51,18 @@ func (unixSocket) dial(ctx context.Context, place Place) (net.Conn, error) {
 	return conn, nil
 }
 
+// processOf is the process at the other end, 0 where the system does not say.
+func processOf(conn net.Conn) (pid int) {
+	over, ok := conn.(*net.UnixConn)
+	if !ok {
+		return 0
+	}
+	if raw, err := over.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { pid = peerProcess(int(fd)) })
+	}
+	return pid
+}
+
 func sameUser(conn net.Conn) error {
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {

@@ -187,6 +187,8 @@ func (c *Client) Definitions(servers []string) map[string]json.RawMessage {
 
 // Status asks how the host is.
 func (c *Client) Status(ctx context.Context) (*Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
 	s := new(Status)
 	return s, c.get(ctx, opStatus, nil, s)
 }
@@ -208,13 +210,22 @@ func (c *Client) Stop(ctx context.Context) error {
 	}
 }
 
-// Yield has the host let go of its place, for another to take it. It goes on with
-// those who are connected, and ends when they have gone.
-func (c *Client) Yield(ctx context.Context) error { return c.get(ctx, opYield, nil, nil) }
+// yieldWait is how long a host may take to let go of its place.
+const yieldWait = 2 * time.Second
+
+// Yield has the host let go of its place within two seconds, for another to take it. It
+// goes on with those who are connected, and ends when they have gone.
+func (c *Client) Yield(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, yieldWait)
+	defer cancel()
+	return c.get(ctx, opYield, nil, nil)
+}
 
 // Stdio makes the connection one to the host's MCP face, whose messages are lines. The
-// client is of no more use.
+// client is of no more use. The host has a second for it.
 func (c *Client) Stdio(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, helloWait)
+	defer cancel()
 	c.mu.Lock()
 	c.lent = true
 	c.mu.Unlock()

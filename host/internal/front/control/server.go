@@ -53,7 +53,7 @@ func (s *Server) Serve(owner *Owner) {
 }
 
 // Move shares the host at another place instead, which its configuration has come
-// to stand for. With nil it is shared with nobody new.
+// to stand for. With nil it is shared with nobody new: Clients counts all there will be.
 func (s *Server) Move(to *Owner) {
 	s.mu.Lock()
 	before := s.owner
@@ -112,7 +112,7 @@ func (s *Server) accept(owner *Owner) {
 		}
 		p := &peer{server: s, s: newStream(conn), begun: map[uint64]context.CancelFunc{}, asked: map[uint64]chan answer{}}
 		s.mu.Lock()
-		if len(s.conns) >= maxPeers {
+		if len(s.conns) >= maxPeers || s.owner != owner { // too many, or too late
 			s.mu.Unlock()
 			conn.Close() // it does without this host
 			continue

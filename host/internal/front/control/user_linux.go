@@ -10,3 +10,12 @@ func peerUser(fd int) (int, error) {
 	}
 	return int(cred.Uid), nil
 }
+
+// peerProcess is which process is at the other end, 0 when that is not known.
+func peerProcess(fd int) int {
+	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return 0
+	}
+	return int(cred.Pid)
+}
