@@ -115,6 +115,11 @@ func (w *watch) hear(n control.News) {
 		t = &tally{}
 		w.tallies[n.Server] = t
 	}
+	if n.Lost > 0 { // ends, perhaps
+		for _, t := range w.tallies {
+			t.running = 0
+		}
+	}
 	switch {
 	case n.Begun:
 		t.running++
@@ -194,16 +199,23 @@ func (w *watch) lines(opts *serversWatchOptions) func([]host.Server) error {
 			}
 			news = slices.DeleteFunc(news, func(n control.News) bool { return n.State != "" }) // shown already
 		}
+		lost := 0
 		for _, n := range news {
 			if n.Lost > 0 {
 				line("-", fmt.Sprintf("%d things happened that there was no time to tell", n.Lost))
 			}
+			lost += n.Lost
 			switch s := known[n.Server]; {
 			case s == nil: // the configuration changed, or a call named no server
 			case n.State != "":
 				line(n.Server, stateText(n.State, s))
 			case n.Ended:
 				line(n.Server, cmp.Or(n.Tool, "a request")+": "+cmp.Or(outcomeOf(n), "ok"))
+			}
+		}
+		if lost > 0 { // their states may have been among that
+			for _, s := range servers {
+				line(s.Name, stateText(s.State, &s))
 			}
 		}
 		_, err := fmt.Fprint(opts.Streams.Out, b.String())

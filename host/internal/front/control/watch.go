@@ -17,7 +17,8 @@ type News struct {
 	Begun, Ended bool
 	Tool, Class  string
 	Failed       bool
-	// Lost is how much of the news there was no time to tell.
+	// Lost is how much of the news before this there was no time to tell. It comes with
+	// what is told next, or alone when there is nothing.
 	Lost int
 }
 
@@ -69,6 +70,17 @@ func (p *peer) watch(ctx context.Context, id uint64) {
 		select {
 		case n := <-queue:
 			p.send(opNews, id, pack(n))
+			mu.Lock()
+			last := News{Lost: lost}
+			if len(queue) > 0 {
+				last.Lost = 0 // what waits tells of it
+			} else {
+				lost = 0
+			}
+			mu.Unlock()
+			if last.Lost > 0 {
+				p.send(opNews, id, pack(last))
+			}
 		case <-ctx.Done():
 			p.reply(id, nil, ctx.Err())
 			return
