@@ -184,15 +184,15 @@ func (p *passage) change(ctx context.Context) (*bufio.Reader, error) {
 		from := bufio.NewReaderSize(next, 64<<10)
 		stop := context.AfterFunc(ctx, func() { next.Close() })
 		err = p.reopen(next, from)
-		stop()
 		if err == nil {
-			err = p.tellLost()
-			if err != nil {
+			if err := p.tellLost(); err != nil {
+				stop()
 				return nil, err
 			}
-			if err = p.askAgain(next); err == nil {
-				return from, nil
-			}
+			err = p.askAgain(next)
+		}
+		if stop(); err == nil {
+			return from, nil
 		}
 		next.Close()
 		if ctx.Err() != nil || errors.Is(err, errLongLine) {

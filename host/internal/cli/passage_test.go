@@ -150,3 +150,88 @@ func TestPassageWithoutSession(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 }
+
+// The requests of a batch (2025-03-26) are answered one by one, as by a host: calls
+// that are lost are said to be, and others are asked again, each in a batch of its own.
+func TestPassageGoesOnWithABatch(t *testing.T) {
+	p, host := startPassing(t)
+	p.say(initialize)
+	hears(t, host, initialize)
+	io.WriteString(host, welcome+"\n")
+	p.told(welcome)
+	io.WriteString(host, `{"jsonrpc":"2.0","id":"asks","method":"roots/list"}`+"\n")
+	p.told("roots/list")
+	const (
+		ping  = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+		call  = `{"jsonrpc":"2.0","id":"[c]","method":"tools/call","params":{"name":"n__do","arguments":{"n":1.0}}}`
+		list  = `{"jsonrpc":"2.0", "id":2,"method":"tools/list"}`
+		gone  = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"n__do"}}`
+		again = `{"jsonrpc":"2.0","id":4,"method":"initialize"}`
+		roots = `{"jsonrpc":"2.0","id":"asks","result":{"roots":[]}}`
+		taken = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`
+	)
+	batch := " [" + strings.Join([]string{ping, call, list, gone, again, roots, taken, initialized, `7`, `[]`}, " , ") + "]"
+	for _, said := range []string{batch, "[]", "[1", "[" + ping + "]x"} {
+		p.say(said)
+		hears(t, host, said)
+	}
+	io.WriteString(host, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
+	p.told(`"id":1`)
+	host.Close()
+
+	host = <-p.hosts
+	hears(t, host, initialize)
+	io.WriteString(host, welcome+"\n")
+	p.told(`{"jsonrpc":"2.0","id":"[c]","result":{"content":[{"type":"text","text":`)
+	hears(t, host, "["+list+"]", "["+again+"]")
+	for _, answer := range []string{`{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}`, `{"jsonrpc":"2.0","id":4,"error":{}}`} {
+		io.WriteString(host, answer+"\n")
+		p.told(answer)
+	}
+	host.Close()
+	host = <-p.hosts // nothing of it is left
+	hears(t, host, initialize)
+	io.WriteString(host, welcome+"\n")
+	p.say(ping)
+	hears(t, host, ping)
+	p.client.Close()
+	host.Close()
+}
+
+// A host that ends before the session has gone over is followed by another, and what is
+// lost is told once.
+func TestPassageGoesOnTwice(t *testing.T) {
+	p, host := startPassing(t)
+	p.say(initialize)
+	hears(t, host, initialize)
+	io.WriteString(host, welcome+"\n")
+	p.told(welcome)
+	call, list := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"n__do"}}`, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	for _, said := range []string{call, list} {
+		p.say(said)
+		hears(t, host, said)
+	}
+	host.Close()
+	host = <-p.hosts
+	hears(t, host, initialize)
+	host.Close() // without an answer
+	host = <-p.hosts
+	hears(t, host, initialize)
+	io.WriteString(host, welcome+"\n")
+	p.told(`"delivery":"unknown"`)
+	host.Close() // before it hears the rest
+	host = <-p.hosts
+	hears(t, host, initialize)
+	io.WriteString(host, welcome+"\n")
+	hears(t, host, list)
+	io.WriteString(host, `{"jsonrpc":"2.0","id":2,"result":{}}`+"\n")
+	p.told(`"id":2`)
+	p.client.Close()
+	if _, err := io.ReadAll(host); err != nil {
+		t.Error(err)
+	}
+	host.Close()
+	if err := <-p.ended; err != nil {
+		t.Error(err)
+	}
+}
