@@ -146,7 +146,8 @@ func TestServersWatchInLines(t *testing.T) {
 		} {
 			h.hear <- n
 		}
-		want := at + "b  starting\n" + at + "b  ready, pid 8\n" + at + "b  x: the tool says it failed\n" + at + "-  3 things happened that there was no time to tell\n" + at + "a  z: ok\n"
+		want := at + "b  starting\n" + at + "b  ready, pid 8\n" + at + "b  x: the tool says it failed\n" + at + "-  3 things happened that there was no time to tell\n" + at + "a  z: ok\n" +
+			at + "a  ready, pid 7\n" + at + "b  ready, pid 8\n" // as they are then
 		if got := look(); got != want {
 			t.Errorf("%q\nwant\n%q", got, want)
 		}
