@@ -12,6 +12,7 @@ import (
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/front/control"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -105,10 +106,10 @@ func TestServingWhoReadsNoMore(t *testing.T) {
 		want error
 	}{{w, nil}, {broken{full}, full}} {
 		opts := &serveOptions{
-			Host:  func(context.Context) (openHost, error) { return answering{&fakeHost{}}, nil },
-			Share: func(context.Context, openHost, stdioServer, bool) *sharing { return nil },
+			Host:    func(context.Context) (openHost, error) { return answering{&fakeHost{}}, nil },
+			ShareAt: func(context.Context, *control.Owner, openHost, stdioServer, bool) *sharing { return nil },
 		}
-		if err := serveOwn(t.Context(), opts, strings.NewReader(""), c.out); !errors.Is(err, c.want) {
+		if err := serveOwn(t.Context(), opts, nil, strings.NewReader(""), c.out); !errors.Is(err, c.want) {
 			t.Errorf("ended with %v, want %v", err, c.want)
 		}
 	}
