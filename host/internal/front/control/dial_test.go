@@ -47,7 +47,7 @@ func TestDialGivesUp(t *testing.T) {
 // Who comes when the host has let go of its place is turned away: Clients has counted all
 // there will be.
 func TestTooLate(t *testing.T) {
-	s := serve(t, "none")
+	s := serve(t, "none", native())
 	owner := s.owner
 	stays := s.dial(t)
 	s.mu.Lock() // between two lines of Move

@@ -54,7 +54,7 @@ func call(t *testing.T, c *Client, tool, arguments string) error {
 // All who watch hear what the calls of others do, in order and with how they ended, and
 // one that has enough is as good for something else.
 func TestWatch(t *testing.T) {
-	s := serve(t, "")
+	s := serve(t, "", native())
 	c, other := s.dial(t), s.dial(t)
 	heard, stop, ended := watching(t, c)
 	also, _, _ := watching(t, other)
@@ -97,7 +97,7 @@ func TestWatch(t *testing.T) {
 
 // A watch ends with the host, and says so; one whose process has gone holds nothing up.
 func TestWatchEnds(t *testing.T) {
-	s := serve(t, "none")
+	s := serve(t, "none", native())
 	gone, stays := s.dial(t), s.dial(t)
 	_, _, left := watching(t, gone)
 	_, _, ended := watching(t, stays)
@@ -115,7 +115,7 @@ func TestWatchEnds(t *testing.T) {
 // A client that reads slowly is told how much it has missed, to the last, holds nobody
 // up, and what it asks then is how things are.
 func TestWatchSlowly(t *testing.T) {
-	s := serve(t, "")
+	s := serve(t, "", native())
 	other := s.dial(t)
 	if err := call(t, other, "n/echo", `{"text":"x"}`); err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func (s *serving) started(t *testing.T) int {
 
 // A failure of a restart comes to the other process as what it is.
 func TestRestartFails(t *testing.T) {
-	s := serve(t, "[servers.off]\ncommand = 'x'\ndisabled = true\n[servers.missing]\ncommand = 'no-such-program'\n")
+	s := serve(t, "[servers.off]\ncommand = 'x'\ndisabled = true\n[servers.missing]\ncommand = 'no-such-program'\n", native())
 	c := s.dial(t)
 	for server, class := range map[string]failure.Class{"nobody": failure.NotFound, "": failure.NotFound, "n/echo": failure.NotFound, "off": failure.NotFound, "missing": failure.ConnectionRefused} {
 		err := c.Restart(patient(t), server)
@@ -210,7 +210,7 @@ func TestRestartFails(t *testing.T) {
 
 // A server that has crashed is started anew.
 func TestRestartCrashed(t *testing.T) {
-	s := serve(t, "")
+	s := serve(t, "", native())
 	c := s.dial(t)
 	if err := call(t, c, "n/x_exit", `{}`); err == nil {
 		t.Fatal("it did not crash")
@@ -239,7 +239,7 @@ func TestRestartAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It starts when the test opens the gate.
-	s := serve(t, fmt.Sprintf("[servers.held]\ncommand = 'sh'\nargs = ['-c', 'echo x >>\"$0\"; read x <\"$1\"; exec \"$2\"', %q, %q, %q]\n", starts, gate, filepath.Join(bin, "faultserver")))
+	s := serve(t, fmt.Sprintf("[servers.held]\ncommand = 'sh'\nargs = ['-c', 'echo x >>\"$0\"; read x <\"$1\"; exec \"$2\"', %q, %q, %q]\n", starts, gate, filepath.Join(bin, "faultserver")), native())
 	one, two, three := s.dial(t), s.dial(t), s.dial(t)
 	ended, left := make(chan error, 2), make(chan error, 1)
 	restart := func(c *Client, ended chan error) { ended <- c.Restart(patient(t), "held") }
@@ -294,7 +294,7 @@ func (s *serving) begun(t *testing.T, want int) {
 // A call in flight at a restart is answered by the process that has it, and the next by
 // another.
 func TestRestartWithCalls(t *testing.T) {
-	s := serve(t, "")
+	s := serve(t, "", native())
 	c, other := s.dial(t), s.dial(t)
 	begun, answered := make(chan struct{}), make(chan error, 1)
 	var once sync.Once
