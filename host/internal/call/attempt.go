@@ -18,12 +18,13 @@ func (p *Pipeline) attempt(ctx context.Context, w *work) *Failure {
 	}
 	limits := limitsOf(w.server, w.set, w.req.Timeout)
 	begun := time.Now()
+	left := func() time.Duration { return limits.MaxTimeout - time.Since(begun) + w.rested }
 	w.attempts = 1
 	for {
-		fail := p.try(ctx, w, limits, limits.MaxTimeout-time.Since(begun))
+		fail := p.try(ctx, w, limits, left())
 		if fail == nil && w.answer.Input != nil && !w.req.AcceptInput {
 			// The same call goes on with the answers; that is no retry.
-			if fail = w.ask(ctx, limits.MaxTimeout-time.Since(begun)); fail == nil {
+			if fail = w.ask(ctx, left()); fail == nil {
 				continue
 			}
 			return fail
@@ -31,7 +32,7 @@ func (p *Pipeline) attempt(ctx context.Context, w *work) *Failure {
 		if fail == nil {
 			return nil
 		}
-		wait, again := p.mayRetry(w, fail, limits.MaxTimeout-time.Since(begun))
+		wait, again := p.mayRetry(w, fail, left())
 		if !again || ctx.Err() != nil {
 			w.lost(fail)
 			return fail
@@ -75,6 +76,7 @@ func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left 
 	var answer *server.Answer
 	ctx, meta := p.beginAttempt(ctx, &w.event, w.attempts, w.req.Meta)
 	fail := use(ctx, w.server, limits, left, func(dl *deadline) (err error) {
+		defer func() { w.rested += dl.spent() }()
 		answer, err = w.server.Do(dl.ctx, &server.Request{
 			Tool: w.tool, Arguments: w.req.Arguments, ID: w.event.ID, Meta: meta,
 			InputResponses: w.req.InputResponses, RequestState: w.req.RequestState, MaxResult: w.req.MaxResult,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,46 +80,68 @@ func TestDeferredToolByBridge(t *testing.T) {
 	}
 }
 
-// An open question suspends timeout, not max_timeout.
+// An open question suspends timeout and max_timeout, and has ten minutes.
 func TestDeadlineRestsDuringQuestions(t *testing.T) {
 	for name, test := range map[string]struct {
 		answers time.Duration
-		fails   string
+		given   bool
 	}{
-		"a person takes their time":      {answers: 4 * time.Minute},
-		"and has at most the whole call": {answers: 6 * time.Minute, fails: "max_timeout"},
+		"longer than timeout":     {4 * time.Minute, true},
+		"longer than max_timeout": {9 * time.Minute, true},
+		"too long":                {11 * time.Minute, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPeer(func(ctx context.Context, _ int, req *server.Request) (*server.Answer, error) {
 					time.Sleep(20 * time.Second)
-					if _, err := req.Ask(ctx, "elicitation/create", nil); err != nil {
-						return nil, failing(failure.Canceled, failure.DeliveryUnknown, 0)
+					asked := time.Now()
+					_, err := req.Ask(ctx, "elicitation/create", nil)
+					if took := time.Since(asked); test.given != (err == nil) || took != min(test.answers, questionWait) {
+						t.Errorf("after %s: %v", took, err)
 					}
 					req.OnProgress(1, 2, "")
 					time.Sleep(20 * time.Second) // the timeout runs anew
 					return answer(`{}`), ctx.Err()
 				})
-				_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Retry: RetryNever, Ask: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
-					select {
-					case <-time.After(test.answers):
-						return json.RawMessage(`{}`), nil
-					case <-ctx.Done():
-						return nil, ctx.Err()
-					}
-				}})
-				if test.fails == "" {
-					if err != nil {
-						t.Error(err)
-					}
-					return
-				}
-				if f, ok := err.(*Failure); !ok || f.Class != failure.Timeout {
-					t.Errorf("%v, want the end by %s", err, test.fails)
+				_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Retry: RetryNever, Ask: thinking(test.answers)})
+				if err != nil {
+					t.Error(err)
 				}
 			})
 		})
 	}
+}
+
+// thinking is a caller that takes that long to answer.
+func thinking(takes time.Duration) Asker {
+	return func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		select {
+		case <-time.After(takes):
+			return json.RawMessage(`{}`), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// What is left of max_timeout is the same after a question as it was before.
+func TestTimeForTheWholeCallGoesOnAfterAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(func(ctx context.Context, _ int, req *server.Request) (*server.Answer, error) {
+			_, _ = req.Ask(ctx, "elicitation/create", nil)
+			for ctx.Err() == nil {
+				time.Sleep(10 * time.Second)
+				req.OnProgress(1, 2, "")
+			}
+			return nil, failing(failure.Canceled, failure.DeliveryUnknown, 0)
+		})
+		begun := time.Now()
+		_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Retry: RetryNever, Ask: thinking(7 * time.Minute)})
+		f := err.(*Failure)
+		if took := time.Since(begun) - 7*time.Minute; f.Class != failure.Timeout || !strings.Contains(f.Message, "max_timeout") || took < p.limits.MaxTimeout || took > p.limits.MaxTimeout+10*time.Second {
+			t.Errorf("%v, %s besides the question", f, took)
+		}
+	})
 }
 
 // After a question the silence of the server counts again.
@@ -284,6 +307,14 @@ func TestInputThatCannotBeHad(t *testing.T) {
 	if _, err = pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: no}); err != nil || (*told)[1] != `s1{"q":{"action":"cancel"}}` {
 		t.Errorf("no form: %v, told %q", err, *told)
 	}
+	nobody := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		return nil, failure.New(failure.ConsentRequired, failure.NotSent, "no terminal")
+	}
+	p, _ = inquisitive(elicit)
+	_, err = pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: nobody})
+	if f, ok := err.(*Failure); !ok || f.Class != failure.ConsentRequired || f.Delivery != failure.Answered || !strings.Contains(f.Message, "no terminal") || p.dos != 1 {
+		t.Errorf("nobody saw it: %v", err)
+	}
 	many := make([]string, 100)
 	p, _ = inquisitive(many...)
 	_, err = pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: no})
@@ -296,12 +327,20 @@ func TestInputTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := inquisitive(`{"q":{"method":"elicitation/create"}}`)
 		begun := time.Now()
-		_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}})
-		if f := err.(*Failure); f.Class != failure.Timeout || time.Since(begun) != p.limits.MaxTimeout {
+		_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: thinking(time.Hour)})
+		if f := err.(*Failure); f.Class != failure.Timeout || time.Since(begun) != questionWait {
 			t.Errorf("%+v after %s", f, time.Since(begun))
+		}
+	})
+}
+
+// Each round has its time, and none is taken from the call.
+func TestInputTakesItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const q = `{"q":{"method":"elicitation/create"}}`
+		p, _ := inquisitive(q, q, q)
+		if _, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Ask: thinking(9 * time.Minute)}); err != nil {
+			t.Error(err)
 		}
 	})
 }

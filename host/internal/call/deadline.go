@@ -22,8 +22,10 @@ type deadline struct {
 
 	mu     sync.Mutex
 	timer  *time.Timer
-	silent time.Time // when the silence has lasted too long; it rests while there are questions
-	open   int       // questions
+	silent time.Time // when the silence has lasted too long
+	open   int       // questions; both times rest while there are any
+	since  time.Time // when the first of them was asked
+	rested time.Duration
 	over   bool
 }
 
@@ -43,7 +45,7 @@ func (d *deadline) expire() {
 	defer d.mu.Unlock()
 	now := time.Now()
 	switch next := d.next(); {
-	case d.over:
+	case d.over, d.open > 0: // the end of the question sets the timer again
 	case now.Before(next):
 		d.timer.Reset(next.Sub(now))
 	case next.Equal(d.total):
@@ -55,7 +57,7 @@ func (d *deadline) expire() {
 
 // next is when the attempt ends at the latest. The caller holds mu.
 func (d *deadline) next() time.Time {
-	if d.open == 0 && d.silent.Before(d.total) {
+	if d.silent.Before(d.total) {
 		return d.silent
 	}
 	return d.total
@@ -78,25 +80,55 @@ func (d *deadline) reporting(to func(Progress)) func(done, total float64, messag
 	}
 }
 
-// asking returns ask with the deadline suspended while it runs; nil stays nil.
+// asking returns ask with the deadline suspended while it runs; nil stays nil. What a
+// person may take for it has a limit of its own.
 func (d *deadline) asking(ask Asker) server.Asker {
 	if ask == nil {
 		return nil
 	}
 	return func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-		d.mu.Lock()
-		d.open++
-		d.mu.Unlock()
-		defer func() {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			if d.open--; d.open == 0 && !d.over {
-				d.silent = time.Now().Add(d.idle)
-				d.timer.Reset(time.Until(d.next()))
-			}
-		}()
+		d.rest()
+		defer d.resume()
+		ctx, cancel := context.WithTimeout(ctx, d.patience())
+		defer cancel()
 		return ask(ctx, method, params)
 	}
+}
+
+func (d *deadline) rest() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open++; d.open == 1 {
+		d.since = time.Now()
+	}
+}
+
+func (d *deadline) resume() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open--; d.open > 0 {
+		return
+	}
+	now := time.Now()
+	d.rested += now.Sub(d.since)
+	d.total, d.silent = d.total.Add(now.Sub(d.since)), now.Add(d.idle)
+	if !d.over {
+		d.timer.Reset(d.next().Sub(now))
+	}
+}
+
+// patience is how long a question may stay open.
+func (d *deadline) patience() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return max(questionWait, d.total.Sub(d.since))
+}
+
+// spent is for how long questions were open, which is no part of the call's times.
+func (d *deadline) spent() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rested
 }
 
 func (d *deadline) stop() {
@@ -117,6 +149,10 @@ func (d *deadline) explain(f *Failure) *Failure {
 	f.Class, f.Origin, f.Message = failure.Timeout, failure.OriginHost, e.reason
 	return f
 }
+
+// questionWait is how long a question of the server may stay open at least, as one for
+// consent may: a person fills in a form. Where max_timeout leaves longer, that counts.
+const questionWait = consentWait
 
 const outOfTime = "no answer before the time for the whole call was up, retries and waits included (max_timeout)"
 

@@ -67,12 +67,14 @@ func (p *Pipeline) forward(ctx context.Context, req *ForwardRequest, ev *Event) 
 	ev.Known = true
 	set := s.Settings()
 	limits := limitsOf(s, set, req.Timeout)
-	begun := time.Now()
+	begun, rested := time.Now(), time.Duration(0)
+	left := func() time.Duration { return limits.MaxTimeout - time.Since(begun) + rested }
 	for {
 		ev.Attempts++
 		var raw json.RawMessage
 		ctx, params := p.beginForward(ctx, ev, req.Params)
-		fail := use(ctx, s, limits, limits.MaxTimeout-time.Since(begun), func(dl *deadline) (err error) {
+		fail := use(ctx, s, limits, left(), func(dl *deadline) (err error) {
+			defer func() { rested += dl.spent() }()
 			raw, err = s.Forward(dl.ctx, &server.Passage{
 				Method: req.Method, Params: params, ID: ev.ID,
 				OnProgress: dl.reporting(req.OnProgress), OnLog: req.OnLog, Ask: dl.asking(req.Ask),
@@ -87,7 +89,7 @@ func (p *Pipeline) forward(ctx context.Context, req *ForwardRequest, ev *Event) 
 		if fail.Delivery != failure.NotSent {
 			return nil, fail
 		}
-		wait, again := again(ev.Attempts, fail, Retry(set.Retry), false, limits.MaxTimeout-time.Since(begun))
+		wait, again := again(ev.Attempts, fail, Retry(set.Retry), false, left())
 		if !again || !pause(ctx, wait) {
 			return nil, fail
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -16,14 +17,16 @@ import (
 const maxRounds = 16
 
 // ask has the caller answer what the tool asks for in place of a result, so that
-// the same call can go on (2026-07-28, MRTR); left is what remains of its time.
-// State alone needs no answer.
+// the same call can go on (2026-07-28, MRTR). Its time, of which left remains, rests
+// meanwhile. State alone needs no answer.
 func (w *work) ask(ctx context.Context, left time.Duration) *Failure {
 	in := w.answer.Input
 	if w.rounds++; w.rounds > maxRounds {
 		return unanswered("the tool asked for more input %d times in a row", maxRounds)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, left, &expired{outOfTime})
+	wait, begun := max(questionWait, left), time.Now()
+	defer func() { w.rested += time.Since(begun) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, &expired{fmt.Sprintf("nobody answered within %s what the tool asked before it goes on", wait.Round(time.Second))})
 	defer cancel()
 	responses := []byte{'{'}
 	var fail *Failure

@@ -103,7 +103,8 @@ type work struct {
 	set      *config.Server // as it was when the call began
 	answer   *server.Answer
 	attempts int
-	rounds   int // questions of the tool in place of a result
+	rounds   int           // questions of the tool in place of a result
+	rested   time.Duration // with questions open, which is no part of the call's times
 	notices  []string
 
 	answered   bool // by a hook: nothing is sent

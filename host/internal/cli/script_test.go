@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 	t.Cleanup(searching.Close) // the scripts run when this function has returned
 	auth := fakeauth.Start(t)
 	auth.Serve = protectedPeer
+	everything, here := referenceServer(t)
 	run := func(t *testing.T, mode string, files []string) {
 		testscript.Run(t, testscript.Params{
 			Files: files,
@@ -71,6 +72,7 @@ func TestScripts(t *testing.T) {
 				env.Setenv("PLUGINS", plugins)
 				env.Setenv("SEARCHING", searching.URL)
 				env.Setenv("EXE", exe)
+				env.Setenv("EVERYTHING", everything)
 				if path, err := exec.LookPath("collet"); err == nil {
 					env.Setenv("COLLET", path)
 				}
@@ -79,6 +81,12 @@ func TestScripts(t *testing.T) {
 				}
 				env.Setenv("COLLET_CONFIG", filepath.Join(env.WorkDir, "mcp.toml"))
 				return nil
+			},
+			Condition: func(word string) (bool, error) {
+				if word != "everything" {
+					return false, fmt.Errorf("no condition is called %s", word)
+				}
+				return here, nil
 			},
 			Cmds: map[string]func(*testscript.TestScript, bool, []string){
 				"exits":  exits,
@@ -110,8 +118,26 @@ func TestScripts(t *testing.T) {
 // about states of servers that nothing has started, about processes of a command's
 // own, or about no servers at all.
 var both = []string{
-	"ask", "ask_terminal", "bytes", "call", "completion", "completion_hung", "consent_terminal", "dead", "doctor", "list_missing",
+	"ask", "ask_everything", "ask_terminal", "bytes", "call", "completion", "completion_hung", "consent_terminal", "dead", "doctor", "list_missing",
 	"results", "run", "schemas", "search", "terminal", "trust_terminal", "types", "unread_config",
+}
+
+// referenceServer is the one of MCP's authors, from npm, and whether it is there. Where
+// COLLET_NPM_DIR says that it is, it must be.
+func referenceServer(t *testing.T) (path string, here bool) {
+	t.Helper()
+	dir, must := os.LookupEnv("COLLET_NPM_DIR")
+	if !must {
+		dir = filepath.Join("..", "..", "..", ".cache", "npm")
+	}
+	path, err := filepath.Abs(filepath.Join(dir, "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js"))
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil && must {
+		t.Fatalf("COLLET_NPM_DIR names no servers from npm: %v", err)
+	}
+	return path, err == nil
 }
 
 // stopDaemons ends the hosts that a script has left running.

@@ -214,6 +214,22 @@ func testCallFromAnotherProcess(t *testing.T, via transport) {
 	logged(t, s, "notifications/cancelled")
 }
 
+// A process that goes while it is asked something has not answered it.
+func TestProcessGoesWhileItIsAsked(t *testing.T) {
+	s := serve(t, "")
+	c := s.dial(t)
+	_, err := c.Call(patient(t), host.Request{Tool: "n/a_elicit", Ask: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		c.end(net.ErrClosed)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	if err == nil {
+		t.Error("it was answered")
+	}
+	logged(t, s, `"action":"cancel"`)
+	s.until(t, 0)
+}
+
 // A process that goes in the middle of a call takes it along.
 func TestProcessGoes(t *testing.T) { everyTransport(t, testProcessGoes) }
 
