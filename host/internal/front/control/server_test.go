@@ -215,8 +215,10 @@ func testCallFromAnotherProcess(t *testing.T, via transport) {
 }
 
 // A process that goes while it is asked something has not answered it.
-func TestProcessGoesWhileItIsAsked(t *testing.T) {
-	s := serve(t, "")
+func TestProcessGoesWhileItIsAsked(t *testing.T) { everyTransport(t, testProcessGoesWhileItIsAsked) }
+
+func testProcessGoesWhileItIsAsked(t *testing.T, via transport) {
+	s := serve(t, "", via)
 	c := s.dial(t)
 	_, err := c.Call(patient(t), host.Request{Tool: "n/a_elicit", Ask: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 		c.end(net.ErrClosed)
