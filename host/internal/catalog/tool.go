@@ -55,18 +55,16 @@ type Offer struct {
 
 // New returns the tool that server offers as o.
 func New(server string, o Offer) *Tool {
-	def := gjson.ParseBytes(o.Definition)
 	t := &Tool{
 		Server:      server,
 		Name:        o.Name,
 		Definition:  o.Definition,
-		Title:       def.Get("title").String(),
-		Description: def.Get("description").String(),
-		InputSchema: raw(def.Get("inputSchema")),
 		Word:        Hints{ReadOnly: is(o.ReadOnly), Idempotent: is(o.Idempotent)},
 		AsksConsent: o.AsksConsent,
 	}
-	notes := def.Get("annotations")
+	def := membersOf(o.Definition)
+	notes := def.annotations
+	t.Title, t.Description = def.title.String(), def.description.String()
 	if t.Title == "" {
 		t.Title = notes.Get("title").String()
 	}
@@ -74,7 +72,8 @@ func New(server string, o Offer) *Tool {
 		ReadOnly:   notes.Get("readOnlyHint").Type == gjson.True,
 		Idempotent: notes.Get("idempotentHint").Type == gjson.True,
 	}
-	if t.OutputSchema = raw(def.Get("outputSchema")); t.OutputSchema == nil && len(o.OutputSchema) > 0 {
+	t.InputSchema = raw(def.inputSchema)
+	if t.OutputSchema = raw(def.outputSchema); t.OutputSchema == nil && len(o.OutputSchema) > 0 {
 		t.OutputSchema = o.OutputSchema
 	}
 	// Compiled at first use: a list of thousands of tools is read far more often
@@ -82,6 +81,36 @@ func New(server string, o Offer) *Tool {
 	t.input = sync.OnceValue(func() *schema.Schema { return schema.Compile(orEmpty(t.InputSchema)) })
 	t.output = sync.OnceValue(func() *schema.Schema { return schema.Compile(orEmpty(t.OutputSchema)) })
 	return t
+}
+
+// members are what the host reads of a definition.
+type members struct {
+	title, description, inputSchema, outputSchema, annotations gjson.Result
+}
+
+// membersOf goes through a definition once: of thousands of tools that is most of what
+// it takes to know them. Of two members with one name the first one counts.
+func membersOf(definition json.RawMessage) (m members) {
+	gjson.ParseBytes(definition).ForEach(func(key, value gjson.Result) bool {
+		var to *gjson.Result
+		switch key.Str {
+		case "title":
+			to = &m.title
+		case "description":
+			to = &m.description
+		case "inputSchema":
+			to = &m.inputSchema
+		case "outputSchema":
+			to = &m.outputSchema
+		case "annotations":
+			to = &m.annotations
+		}
+		if to != nil && !to.Exists() {
+			*to = value
+		}
+		return true
+	})
+	return m
 }
 
 // Recalled returns the tool that server once offered as o, for which an earlier process

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/collet-dev/collet/host/internal/schema"
 )
 
@@ -120,4 +122,23 @@ func TestRecalled(t *testing.T) {
 	if got := x.Unchecked(); got != "" || x.Verdict() == nil || schema.Compiled()-before != 2 {
 		t.Errorf("unchecked: %q, verdict %v, %d compiled", got, x.Verdict(), schema.Compiled()-before)
 	}
+}
+
+// One pass over a definition reads what asking for each member would.
+func FuzzMembers(f *testing.F) {
+	f.Add([]byte(definition))
+	f.Add([]byte(`{"title":null,"title":"second","annotations":{"title":"a"},"descri\u0070tion":"escaped"}`))
+	f.Add([]byte(`[{"title":"t"}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) {
+			membersOf(data)
+			return
+		}
+		m := membersOf(data)
+		for name, got := range map[string]gjson.Result{"title": m.title, "description": m.description, "inputSchema": m.inputSchema, "outputSchema": m.outputSchema, "annotations": m.annotations} {
+			if want := gjson.GetBytes(data, name); got.Raw != want.Raw || got.String() != want.String() {
+				t.Errorf("%s of %q is %q, want %q", name, data, got.Raw, want.Raw)
+			}
+		}
+	})
 }

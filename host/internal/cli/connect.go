@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -36,10 +37,10 @@ type connectOptions struct {
 }
 
 // entryName is what every client takes as the name of a server.
-var entryName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var entryName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
 
 // variableName is what POSIX allows as the name of an environment variable.
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 func newCmdConnect(f *Factory, runF func(context.Context, *connectOptions) error) *cobra.Command {
 	opts := &connectOptions{Streams: f.Streams, Getenv: f.Getenv, Around: surroundings, Program: program}
@@ -104,7 +105,7 @@ func (opts *connectOptions) read(client string) error {
 	}
 	e := opts.Entry
 	switch {
-	case !opts.Remove && !entryName.MatchString(e.Name):
+	case !opts.Remove && !entryName().MatchString(e.Name):
 		return usagef("--name %q: it is made of letters, digits, - and _, at most 64", e.Name)
 	case opts.Project && opts.File != "":
 		return usagef("--project and --file exclude each other")
@@ -112,7 +113,7 @@ func (opts *connectOptions) read(client string) error {
 		return usagef("--remove and --url exclude each other: --remove goes by the name of the entry")
 	case e.TokenEnv != "" && e.URL == "":
 		return usagef("--token-env needs --url")
-	case e.TokenEnv != "" && !variableName.MatchString(e.TokenEnv):
+	case e.TokenEnv != "" && !variableName().MatchString(e.TokenEnv):
 		return usagef("--token-env takes the name of a variable, not the token itself")
 	}
 	if e.URL != "" {

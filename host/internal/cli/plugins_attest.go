@@ -6,6 +6,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/collet-dev/collet/host/internal/plugins/install"
 )
 
-var gitHubRepository = regexp.MustCompile(`^[A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100}$`)
+var gitHubRepository = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100}$`) })
 
 // attestationFlags are those of install and upgrade.
 func (opts *pluginsInstallOptions) attestationFlags(cmd *cobra.Command) {
@@ -39,7 +40,7 @@ func (opts *pluginsInstallOptions) attested(ctx context.Context, asset *install.
 	if repository == "" {
 		repository = strings.TrimPrefix(strings.TrimPrefix(opts.Repository, "https://"), "github.com/")
 	}
-	if repository != "" && !gitHubRepository.MatchString(repository) {
+	if repository != "" && !gitHubRepository().MatchString(repository) {
 		return nil, usagef("--repository is github.com/OWNER/NAME, and not %q", visible(opts.Repository))
 	}
 	before, err := opts.Store.Receipt(asset.Name)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 )
@@ -88,8 +89,10 @@ func concealOAuth(path []string, v gjson.Result) []byte {
 // variables matches text that names variables and nothing else but a default for
 // each. Names are in capitals: "$ecret" is more likely a password.
 var (
-	variables  = regexp.MustCompile(`^(?:(?:Bearer|Basic|Token) )?(?:\$[A-Z_][A-Z0-9_]*|\$\{[A-Z_][A-Z0-9_]*(?::-[^${}]*)?\}|\$\{(?:file|keyring):[^${}]+\})+$`)
-	defaultSet = regexp.MustCompile(`:-[^${}]+\}`)
+	variables = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:(?:Bearer|Basic|Token) )?(?:\$[A-Z_][A-Z0-9_]*|\$\{[A-Z_][A-Z0-9_]*(?::-[^${}]*)?\}|\$\{(?:file|keyring):[^${}]+\})+$`)
+	})
+	defaultSet = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`:-[^${}]+\}`) })
 )
 
 // concealValue leaves of value the names of variables, if it consists of such.
@@ -97,8 +100,8 @@ func concealValue(value string) string {
 	switch {
 	case value == "":
 		return ""
-	case variables.MatchString(value):
-		return defaultSet.ReplaceAllString(value, ":-"+hidden+"}")
+	case variables().MatchString(value):
+		return defaultSet().ReplaceAllString(value, ":-"+hidden+"}")
 	case strings.HasPrefix(value, "!") && !strings.HasPrefix(value, "!!"):
 		return "!" + hidden
 	}
@@ -139,13 +142,17 @@ func concealURL(text string) string {
 }
 
 var (
-	secretName = regexp.MustCompile(`(?i)token|key|secret|passw|pwd|cred|auth|bearer|cookie|session|private|signature|header|^-+(h|u|p|pat)$`)
+	secretName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)token|key|secret|passw|pwd|cred|auth|bearer|cookie|session|private|signature|header|^-+(h|u|p|pat)$`)
+	})
 	// A variable of the shell, as in docker run -e NAME=value.
-	assignment = regexp.MustCompile(`^(-e|--env=)?[A-Za-z_][A-Za-z0-9_]*=`)
+	assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(-e|--env=)?[A-Za-z_][A-Za-z0-9_]*=`) })
 	// What may be random: long, and of one piece.
-	piece = regexp.MustCompile(`[A-Za-z0-9_+=-]{16,}`)
+	piece = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9_+=-]{16,}`) })
 	// The beginnings of well-known kinds of tokens.
-	tokenPrefix = regexp.MustCompile(`(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[a-z]|npm|pypi|AKIA|ASIA|eyJ|AIza)[-_A-Za-z0-9]{8,}[-_.A-Za-z0-9]*`)
+	tokenPrefix = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[a-z]|npm|pypi|AKIA|ASIA|eyJ|AIza)[-_A-Za-z0-9]{8,}[-_.A-Za-z0-9]*`)
+	})
 )
 
 func concealArgs(args gjson.Result) []byte {
@@ -163,17 +170,17 @@ func concealArgs(args gjson.Result) []byte {
 		case secretFollows && !isFlag:
 			arg = concealValue(arg)
 			secretFollows = false
-		case assigns && (assignment.MatchString(arg) || isFlag && secretName.MatchString(name)):
+		case assigns && (assignment().MatchString(arg) || isFlag && secretName().MatchString(name)):
 			if flag, variable, ok := strings.Cut(value, "="); isFlag && ok { // --env=NAME=value
 				name, value = name+"="+flag, variable
 			}
 			arg = name + "=" + concealValue(value)
 			secretFollows = false
-		case strings.ContainsAny(arg, " \t\n\"") && secretName.MatchString(arg): // a script or JSON
+		case strings.ContainsAny(arg, " \t\n\"") && secretName().MatchString(arg): // a script or JSON
 			arg, secretFollows = hidden, false
 		default:
 			arg = concealURL(arg)
-			secretFollows = isFlag && !assigns && secretName.MatchString(name)
+			secretFollows = isFlag && !assigns && secretName().MatchString(name)
 		}
 		b.Write(jsonString(arg))
 		return true
@@ -185,8 +192,8 @@ func concealArgs(args gjson.Result) []byte {
 // concealRandom leaves out what looks like a token: one with a prefix that says
 // so, and long pieces with both letters and digits.
 func concealRandom(text string) string {
-	text = tokenPrefix.ReplaceAllString(text, hidden)
-	return piece.ReplaceAllStringFunc(text, func(p string) string {
+	text = tokenPrefix().ReplaceAllString(text, hidden)
+	return piece().ReplaceAllStringFunc(text, func(p string) string {
 		if strings.ContainsAny(p, "0123456789") && strings.Trim(p, "0123456789") != "" {
 			return hidden
 		}

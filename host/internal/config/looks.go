@@ -9,7 +9,7 @@ import (
 // LooksSecret reports whether a value that the file holds as it is may be a secret,
 // by the name of its key or by its looks. It rather says yes.
 func LooksSecret(key, value string) bool {
-	return secretName.MatchString(key) && !LooksPlain(value) || concealRandom(value) != value && !LooksPlain(value)
+	return secretName().MatchString(key) && !LooksPlain(value) || concealRandom(value) != value && !LooksPlain(value)
 }
 
 // LooksPlain reports whether a value is a path, or an address without credentials:

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -26,7 +27,7 @@ const (
 	maxBody = 256 << 20
 )
 
-var sums = crc32.MakeTable(crc32.Castagnoli)
+var sums = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // header is what a file says of its body.
 type header struct {
@@ -85,7 +86,7 @@ func (d *document) writeTo(w io.Writer) error {
 	if len(head) > maxHeader {
 		return errors.New("the tool's name is too long")
 	}
-	if _, err := fmt.Fprintf(w, "%s%08x %08x\n%s", magic, crc32.Checksum(head, sums), len(head), head); err != nil {
+	if _, err := fmt.Fprintf(w, "%s%08x %08x\n%s", magic, crc32.Checksum(head, sums()), len(head), head); err != nil {
 		return err
 	}
 	for _, part := range d.body {
@@ -105,7 +106,7 @@ func (d *document) sums() []byte {
 	for _, part := range d.body {
 		for len(part) > 0 {
 			n := min(len(part), chunk-have)
-			sum, have, part = crc32.Update(sum, sums, part[:n]), have+n, part[n:]
+			sum, have, part = crc32.Update(sum, sums(), part[:n]), have+n, part[n:]
 			if have == chunk {
 				all = binary.LittleEndian.AppendUint32(all, sum)
 				sum, have = 0, 0
@@ -159,7 +160,7 @@ func (k *kept) load() error {
 	if _, err := k.file.ReadAt(head, int64(firstLine)); err != nil {
 		return fmt.Errorf("its header: %w", err)
 	}
-	if crc32.Checksum(head, sums) != sum {
+	if crc32.Checksum(head, sums()) != sum {
 		return errors.New("its header has another checksum")
 	}
 	if err := json.Unmarshal(head, &k.header); err != nil {
@@ -208,7 +209,7 @@ func (k *kept) chunk(i int64) ([]byte, error) {
 	if n, err := k.file.ReadAt(k.cache, k.at+i*chunk); n < int(length) {
 		return nil, err
 	}
-	if crc32.Checksum(k.cache, sums) != binary.LittleEndian.Uint32(k.sums[4*i:]) {
+	if crc32.Checksum(k.cache, sums()) != binary.LittleEndian.Uint32(k.sums[4*i:]) {
 		return nil, fmt.Errorf("bytes %d to %d have another checksum", i*chunk, i*chunk+length)
 	}
 	k.last = i

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // SDKModule is the module that plugins are written with.
@@ -16,7 +17,7 @@ const SDKModule = "github.com/collet-dev/collet/sdk"
 const goVersion = "1.26.0"
 
 // requirement is a line of a go.mod that requires a module.
-var requirement = regexp.MustCompile(`^(?:require\s+)?([^\s()/]+\.[^\s()]*)\s+(v\S+)`)
+var requirement = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:require\s+)?([^\s()/]+\.[^\s()]*)\s+(v\S+)`) })
 
 // FindSDK is the directory of the SDK's module in dir: dir itself, or its sdk, where
 // dir is a checkout of all of collet.
@@ -58,7 +59,7 @@ func (p *Plan) module() ([]File, error) {
 		if v, ok := strings.CutPrefix(line, "go "); ok {
 			version = v
 		}
-		if m := requirement.FindStringSubmatch(line); m != nil {
+		if m := requirement().FindStringSubmatch(line); m != nil {
 			required = append(required, "\t"+m[1]+" "+m[2]+" // indirect\n")
 		}
 	}

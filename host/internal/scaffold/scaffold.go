@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Kind is what the plugin begins as.
@@ -38,7 +39,7 @@ type Plan struct {
 const maxName = 32
 
 // validName is the name that adapters may give themselves; verify holds them to it.
-var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$`)
+var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$`) })
 
 // Project is the name of the plugin's file, its repository and its directory.
 func (p *Plan) Project() string { return "collet-plugin-" + p.Name }
@@ -46,11 +47,11 @@ func (p *Plan) Project() string { return "collet-plugin-" + p.Name }
 // Check says what is wrong with a plan, for a person.
 func (p *Plan) Check() error {
 	switch short, long := strings.CutPrefix(p.Name, "collet-plugin-"); {
-	case long && validName.MatchString(short):
+	case long && validName().MatchString(short):
 		return fmt.Errorf("the name %q: collet-plugin- is put in front of it anyway; call it %q", p.Name, short)
 	case len(p.Name) > maxName:
 		return fmt.Errorf("the name %q has %d characters; at most %d make the name of a server", p.Name, len(p.Name), maxName)
-	case !validName.MatchString(p.Name), strings.Contains(p.Name, "__"):
+	case !validName().MatchString(p.Name), strings.Contains(p.Name, "__"):
 		return fmt.Errorf("%q cannot be the name of a plugin: lower-case letters, digits, and between them single - or _", p.Name)
 	}
 	switch p.Kind {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // shape says how a keyword holds sub-schemas.
@@ -346,13 +347,13 @@ func (d *document) prepare(n *node) error {
 }
 
 // unicodeEscape is \uXXXX after an even number of backslashes.
-var unicodeEscape = regexp.MustCompile(`(^|[^\\])((?:\\\\)*)\\u([0-9A-Fa-f]{4})`)
+var unicodeEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^\\])((?:\\\\)*)\\u([0-9A-Fa-f]{4})`) })
 
 // goPattern writes an ECMA-262 pattern's \uXXXX as RE2 has it. The other features
 // that both know are spelled alike.
 func goPattern(pattern string) string {
 	for range 2 { // neighbours share a character that a single pass consumes
-		pattern = unicodeEscape.ReplaceAllString(pattern, `$1$2\x{$3}`)
+		pattern = unicodeEscape().ReplaceAllString(pattern, `$1$2\x{$3}`)
 	}
 	return pattern
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -127,11 +128,13 @@ func unescaped(b []byte) []byte {
 }
 
 var (
-	pluginName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$`)
+	pluginName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$`) })
 	// https://semver.org, its own expression without the build's number of groups.
-	semver   = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	revision = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+	semver = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	})
+	variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+	revision = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`) })
 )
 
 // knownFeatures are the feature strings of docs/contract.md.
@@ -149,18 +152,18 @@ func identity(_ context.Context, s *subject) error {
 			wrong = append(wrong, fmt.Sprintf(format, args...))
 		}
 	}
-	add(pluginName.MatchString(d.GetName()) && len(d.GetName()) <= maxPluginName, "name %q is not letters a-z, digits, - and _", excerpt.Of(d.GetName(), 80))
-	add(semver.MatchString(d.GetVersion()), "version %q is not MAJOR.MINOR.PATCH without a leading v", excerpt.Of(d.GetVersion(), 80))
+	add(pluginName().MatchString(d.GetName()) && len(d.GetName()) <= maxPluginName, "name %q is not letters a-z, digits, - and _", excerpt.Of(d.GetName(), 80))
+	add(semver().MatchString(d.GetVersion()), "version %q is not MAJOR.MINOR.PATCH without a leading v", excerpt.Of(d.GetVersion(), 80))
 	add(!strings.ContainsAny(d.GetSummary(), "\r\n"), "summary has more than one line")
 	for _, f := range d.GetFeatures() {
 		add(slices.Contains(knownFeatures, f), "feature %q is unknown here: it is misspelt, or newer than this collet, which knows %s", excerpt.Of(f, 80), strings.Join(knownFeatures, " "))
 	}
 	add(len(d.GetForwardMethods()) == 0 || slices.Contains(d.GetFeatures(), "forward"), `forward_methods are named, and the feature "forward" is not`)
 	for _, name := range d.GetEnvironment() {
-		add(variable.MatchString(name), "environment names %q, which is no variable's name", excerpt.Of(name, 80))
+		add(variable().MatchString(name), "environment names %q, which is no variable's name", excerpt.Of(name, 80))
 	}
 	for _, v := range d.GetMcpVersions() {
-		add(revision.MatchString(v), "mcp_versions has %q, and a revision is a date", excerpt.Of(v, 80))
+		add(revision().MatchString(v), "mcp_versions has %q, and a revision is a date", excerpt.Of(v, 80))
 	}
 	add(d.GetDefaultTimeout().AsDuration() >= 0 && d.GetDefaultStartTimeout().AsDuration() >= 0, "a default timeout is negative")
 	if len(wrong) > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
@@ -112,6 +113,9 @@ func Cut(text string, limit int) string {
 }
 
 func columns(r rune) int {
+	if r < utf8.RuneSelf { // most of what is printed
+		return 1
+	}
 	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
 		return 0
 	}

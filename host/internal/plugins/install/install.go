@@ -28,6 +28,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
@@ -66,7 +67,7 @@ const (
 	maxReceipt = 64 << 10
 )
 
-var pluginName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
+var pluginName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`) })
 
 // ErrNotInstalled is that there is no receipt for a plugin.
 var ErrNotInstalled = errors.New("it is not installed")
@@ -114,7 +115,7 @@ func (s Store) at(step string) {
 // for those who use the plugin. want is the SHA-256 that it has to have; "" is any.
 // Either Use or Discard is to be called with what it returns.
 func (s Store) Stage(ctx context.Context, name string, r io.Reader, want string) (_ *Staged, err error) {
-	if !pluginName.MatchString(name) {
+	if !pluginName().MatchString(name) {
 		return nil, fmt.Errorf("%q is no plugin's name", name)
 	}
 	if err := os.MkdirAll(s.store(), 0o700); err != nil {
@@ -256,7 +257,7 @@ func (s Store) write(r *Receipt) error {
 
 // Receipt is that of an installed plugin; ErrNotInstalled when there is none.
 func (s Store) Receipt(name string) (*Receipt, error) {
-	if !pluginName.MatchString(name) {
+	if !pluginName().MatchString(name) {
 		return nil, ErrNotInstalled
 	}
 	f, err := os.Open(s.receiptPath(name))

@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -60,13 +61,15 @@ type Asset struct {
 	beside   func(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
-var gitHubSource = regexp.MustCompile(`^github\.com/([A-Za-z0-9-]{1,39})/([A-Za-z0-9._-]{1,100})(?:@([A-Za-z0-9._+/-]{1,100}))?$`)
+var gitHubSource = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^github\.com/([A-Za-z0-9-]{1,39})/([A-Za-z0-9._-]{1,100})(?:@([A-Za-z0-9._+/-]{1,100}))?$`)
+})
 
 // Find finds what source names: a plugin's file or archive, a directory of such with
 // their checksums.txt (as a release has them), an http(s) address, or
 // github.com/owner/name[@version]. name is the plugin's, "" what the files say.
 func (f Fetcher) Find(ctx context.Context, source, name string) (*Asset, error) {
-	if m := gitHubSource.FindStringSubmatch(source); m != nil {
+	if m := gitHubSource().FindStringSubmatch(source); m != nil {
 		return f.findGitHub(ctx, m[1], m[2], m[3], name)
 	}
 	if strings.HasPrefix(source, "https://") || strings.HasPrefix(source, "http://") {
@@ -166,7 +169,7 @@ func named(file, name string) (*Asset, error) {
 			name = ""
 		}
 	}
-	if !pluginName.MatchString(name) {
+	if !pluginName().MatchString(name) {
 		return nil, fmt.Errorf("%s: its name does not say which plugin it is (%sNAME); --name does", file, prefix)
 	}
 	return &Asset{Name: name, file: file}, nil
