@@ -103,12 +103,14 @@ var hostRules = map[string]map[string]string{
 		"host/internal/credential/store":     "what is known of a client",
 	},
 	"host/internal/credential/store": {
-		"host/internal/lockfile": "processes change the file one at a time",
+		"host/internal/sharedfile": "the file is replaced while others read it",
+		"host/internal/lockfile":   "processes change the file one at a time",
 	},
 	"host/internal/consent": {
-		"host/internal/lockfile": "processes add to the file one at a time",
-		"host/internal/name":     "revocations name tools by patterns",
-		"host/internal/statedir": "nobody else may write a consent",
+		"host/internal/sharedfile": "the file is replaced while others read it",
+		"host/internal/lockfile":   "processes add to the file one at a time",
+		"host/internal/name":       "revocations name tools by patterns",
+		"host/internal/statedir":   "nobody else may write a consent",
 	},
 	"host/internal/catalog": {
 		"host/internal/name":   "canonical and wire names of tools",
@@ -143,10 +145,11 @@ var hostRules = map[string]map[string]string{
 		"sdk/recording":                     "whether a file to be added to is a recording",
 	},
 	"host/internal/front/control": {
-		"host":                   "the host that it shares, and its words",
-		"host/internal/lockfile": "one process has a place",
-		"host/internal/name":     "failures say server and tool apart",
-		"sdk/failure":            "a lost connection is a failure",
+		"host/internal/sharedfile": "the address is replaced while others read it",
+		"host":                     "the host that it shares, and its words",
+		"host/internal/lockfile":   "one process has a place",
+		"host/internal/name":       "failures say server and tool apart",
+		"sdk/failure":              "a lost connection is a failure",
 	},
 	"host/internal/cli/argument": {
 		"host/internal/rawjson": "arguments are written, not encoded",
@@ -249,14 +252,19 @@ var hostRules = map[string]map[string]string{
 		"host/internal/config": "what it finds are the sources that config merges",
 		"host/internal/trust":  "a project's file counts when it is trusted",
 	},
-	"host/internal/lockfile": {},
-	"host/internal/restart":  {},
+	"host/internal/sharedfile": {},
+	"host/internal/lockfile": {
+		"host/internal/sharedfile": "whoever holds a lock can remove its file",
+	},
+	"host/internal/restart": {},
 	"host/internal/logfile": {
-		"host/internal/lockfile": "processes that share a log rotate it one at a time",
+		"host/internal/sharedfile": "a log is rotated while others have it open",
+		"host/internal/lockfile":   "processes that share a log rotate it one at a time",
 	},
 	"host/internal/name":                {},
 	"host/internal/plugins/attestation": {},
 	"host/internal/plugins/install": {
+		"host/internal/sharedfile":          "a plugin is replaced while others look for it",
 		"host/internal/lockfile":            "processes put plugins in place one at a time",
 		"host/internal/plugins/attestation": "it finds bundles, and receipts name who signed",
 	},
@@ -269,16 +277,19 @@ var hostRules = map[string]map[string]string{
 		"host/internal/statedir":  "nobody else puts files in the place of copies",
 	},
 	"host/internal/plugins": {
-		"host/internal/name": "near misses of a plugin's name",
-		"sdk/describe":       "descriptions are cached",
-		"sdk/failure":        "a plugin that is missing is a failure",
-		"sdk/launch":         "describing means running it",
+		"host/internal/sharedfile": "what is kept is replaced while others read it",
+		"host/internal/name":       "near misses of a plugin's name",
+		"sdk/describe":             "descriptions are cached",
+		"sdk/failure":              "a plugin that is missing is a failure",
+		"sdk/launch":               "describing means running it",
 	},
 	"host/internal/rawjson": {},
 	"host/internal/rawtoml": {},
 	"host/internal/redact":  {},
-	"host/internal/rewrite": {},
-	"host/internal/reload":  {},
+	"host/internal/rewrite": {
+		"host/internal/sharedfile": "the file is replaced while others read it",
+	},
+	"host/internal/reload": {},
 	"host/internal/results": {
 		"host/internal/lockfile": "processes make room one at a time",
 		"host/internal/rawjson":  "parts of results are written as JSON",
@@ -311,8 +322,9 @@ var hostRules = map[string]map[string]string{
 		"sdk/recording":            "what goes over the boundary can be written down",
 	},
 	"host/internal/snapshot": {
-		"host/internal/catalog":  "tools are kept as they were offered",
-		"host/internal/statedir": "nobody else puts snapshots into its directory",
+		"host/internal/sharedfile": "a snapshot is replaced while others read it",
+		"host/internal/catalog":    "tools are kept as they were offered",
+		"host/internal/statedir":   "nobody else puts snapshots into its directory",
 	},
 	"host/internal/statedir": {},
 	"host/internal/telemetry": {
@@ -321,8 +333,9 @@ var hostRules = map[string]map[string]string{
 		"host/internal/rawjson":  "the trace goes on in _meta, whose other bytes stay",
 	},
 	"host/internal/trust": {
-		"host/internal/versioned": "its file says which version it is",
-		"host/internal/lockfile":  "processes change the list one at a time",
+		"host/internal/sharedfile": "the list is replaced while others read it",
+		"host/internal/versioned":  "its file says which version it is",
+		"host/internal/lockfile":   "processes change the list one at a time",
 	},
 	"host/internal/versioned": {},
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
 	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 	"github.com/collet-dev/collet/host/internal/statedir"
 )
 
@@ -207,7 +208,11 @@ func (s *Store) append(root *os.Root, r *Record) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	defer func() {
+		if closed := file.Close(); !errors.Is(closed, os.ErrClosed) {
+			err = errors.Join(err, closed)
+		}
+	}()
 	info, err := file.Stat()
 	if err != nil {
 		return err
@@ -226,7 +231,11 @@ func (s *Store) append(root *os.Root, r *Record) (err error) {
 	}
 	if size := info.Size() + int64(len(line)); size > s.max() {
 		// On Windows a file that somebody reads cannot be replaced; the next time will do.
+		file.Close() // there are systems where this process is no exception
 		if err := s.rewrite(root, r); err == nil || size > 2*s.max() {
+			return err
+		}
+		if file, err = root.OpenFile(fileName, os.O_RDWR|os.O_APPEND, 0o600); err != nil {
 			return err
 		}
 	}
@@ -293,7 +302,7 @@ func (s *Store) rewrite(root *os.Root, r *Record) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return errors.Join(err, root.Remove(newName))
 	}
-	if err := root.Rename(newName, fileName); err != nil {
+	if err := sharedfile.Rename(root.Rename, newName, fileName); err != nil {
 		return errors.Join(err, root.Remove(newName))
 	}
 	return nil

@@ -8,7 +8,10 @@ package lockfile
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
+
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
 // retry is how often a lock that another process holds is tried again. Holders
@@ -18,7 +21,7 @@ const retry = 10 * time.Millisecond
 // Lock takes the lock that the file at path carries, which it makes with mode
 // 0600, and waits for it until ctx is done.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
-	file, err := open(path)
+	file, err := sharedfile.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func open(path string) (*os.File, error) { return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) }
-
 // try takes the lock unless another process holds it.
 func try(file *os.File) (taken bool, err error) {
 	switch err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
 func TestMain(m *testing.M) {
@@ -209,7 +211,7 @@ func TestTail(t *testing.T) {
 func TestTailDuringRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.log")
 	mustOpen(t, path).Line([]byte("one"))
-	file, err := os.Open(path)
+	file, err := sharedfile.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
 // followInterval is how often a followed log is looked at: soon enough for a
@@ -21,7 +23,7 @@ const followInterval = 200 * time.Millisecond
 // need not exist yet. Without, a log that does not exist is an error that is
 // fs.ErrNotExist. Errors of w end it.
 func Tail(ctx context.Context, path string, n int, follow bool, w io.Writer) error {
-	file, err := os.Open(path)
+	file, err := sharedfile.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil && (!follow || !errors.Is(err, fs.ErrNotExist)) {
 		return fmt.Errorf("reading the log: %w", err)
 	}
@@ -80,7 +82,7 @@ func (t *tail) last(n int) error {
 
 // rotated returns the end of the file before the current one, nil without one.
 func (t *tail) rotated() ([]byte, error) {
-	file, err := os.Open(t.path + ".1")
+	file, err := sharedfile.OpenFile(t.path+".1", os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -106,7 +108,7 @@ func (t *tail) appended() error {
 			return err
 		}
 	}
-	now, err := os.Open(t.path)
+	now, err := sharedfile.OpenFile(t.path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil // between a rotation's two steps, or not there yet
 	}

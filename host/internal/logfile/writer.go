@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
 // MaxSize is the size in bytes at which a log is rotated: it becomes PATH.1, in
@@ -62,7 +63,7 @@ func OpenSized(path string, size int64) (*Writer, error) {
 }
 
 func open(path string) (*os.File, fs.FileInfo, error) {
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := sharedfile.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,7 +141,7 @@ func (w *Writer) rotate(full fs.FileInfo) error {
 	w.file = nil
 	var failed error
 	if now, err := os.Stat(w.path); err == nil && os.SameFile(now, full) {
-		failed = os.Rename(w.path, w.path+".1")
+		failed = sharedfile.Rename(os.Rename, w.path, w.path+".1")
 	}
 	err = w.reopen()
 	if failed != nil {

@@ -218,6 +218,10 @@ func whole(root *os.Root, at string, size int64) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() == size && untouched(info.Mode())
 }
 
+// untouched reports whether a copy has the mode it was made with. What Windows keeps of
+// it is that the file is only to be read.
+func untouched(mode fs.FileMode) bool { return mode.Perm()&0o222 == 0 }
+
 // makeRoom removes the copies that were made the longest ago. A process that runs
 // one goes on; what is needed again is copied again.
 func (c *Copies) makeRoom(root *os.Root, but string) {

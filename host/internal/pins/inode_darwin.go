@@ -12,5 +12,3 @@ func inode(info fs.FileInfo) (device, number uint64, changed int64) {
 	}
 	return uint64(s.Dev), s.Ino, s.Ctimespec.Nano()
 }
-
-func untouched(mode fs.FileMode) bool { return mode.Perm()&0o222 == 0 }

@@ -12,5 +12,3 @@ func inode(info fs.FileInfo) (device, number uint64, changed int64) {
 	}
 	return uint64(s.Dev), uint64(s.Ino), s.Ctim.Nano()
 }
-
-func untouched(mode fs.FileMode) bool { return mode.Perm()&0o222 == 0 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/launch"
@@ -302,5 +303,5 @@ func (c cache) write(path string, v any) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), path)
+	return sharedfile.Rename(os.Rename, file.Name(), path)
 }

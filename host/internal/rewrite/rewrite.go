@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
 // maxLinks is the most symbolic links that are followed one after the other, as
@@ -104,7 +106,7 @@ func file(path string, before, after []byte) error {
 	if !bytes.Equal(now, before) {
 		return ErrChanged
 	}
-	return os.Rename(temp.Name(), target)
+	return sharedfile.Rename(os.Rename, temp.Name(), target)
 }
 
 // Backup is what became of the copy beside a file.

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 	"github.com/collet-dev/collet/host/internal/statedir"
 )
 
@@ -176,7 +177,7 @@ func replace(root *os.Root, name string, data []byte) error {
 	part := name + "-" + strings.ToLower(rand.Text()) + partSuffix
 	err := write(root, part, data)
 	if err == nil {
-		err = root.Rename(part, name)
+		err = sharedfile.Rename(root.Rename, part, name)
 	}
 	if err != nil {
 		return errors.Join(err, remove(root, part))

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 	"github.com/collet-dev/collet/host/internal/versioned"
 )
 
@@ -230,5 +231,5 @@ func replace(path string, doc document) (err error) {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), path)
+	return sharedfile.Rename(os.Rename, file.Name(), path)
 }

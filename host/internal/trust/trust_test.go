@@ -190,7 +190,7 @@ func TestConcurrentWriters(t *testing.T) {
 	})
 	for i := range writers {
 		writing.Go(func() {
-			if err := s.Accept(t.Context(), fmt.Sprintf("/p%d/mcp.toml", i), Sum{byte(i)}, now); err != nil {
+			if err := s.Accept(t.Context(), filepath.Join(filepath.Dir(s.Path), fmt.Sprint(i), "mcp.toml"), Sum{byte(i)}, now); err != nil {
 				t.Error(err)
 			}
 		})
@@ -219,7 +219,7 @@ func TestLockedStore(t *testing.T) {
 	defer unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Accept(ctx, "/a/mcp.toml", Sum{}, now); !errors.Is(err, context.Canceled) {
+	if err := s.Accept(ctx, filepath.Join(filepath.Dir(s.Path), "mcp.toml"), Sum{}, now); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if ok, err := s.Accepted("/a/mcp.toml", Sum{}); ok || err != nil {

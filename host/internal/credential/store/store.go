@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
 const (
@@ -178,7 +180,7 @@ func (s *Store) place(data []byte) error {
 	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	return os.Rename(temp.Name(), s.Path)
+	return sharedfile.Rename(os.Rename, temp.Name(), s.Path)
 }
 
 // Location says for a person where the credentials are.

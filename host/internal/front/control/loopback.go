@@ -14,6 +14,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
 // loopback is a port of the loopback interface, for systems whose sockets cannot tell
@@ -112,7 +114,7 @@ func (a address) write(path string) error {
 	}
 	_, err = fmt.Fprintf(file, "%s %s %s\n", a.port, a.client, a.host)
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(part, path)
+		err = sharedfile.Rename(os.Rename, part, path)
 	}
 	if err != nil {
 		_ = os.Remove(part)

@@ -33,6 +33,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
 	"github.com/collet-dev/collet/host/internal/plugins/attestation"
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
 // Receipt says where an installed plugin came from.
@@ -208,7 +209,7 @@ func (s Store) link(name, path string) error {
 		return err
 	}
 	s.at("link made")
-	if err := os.Rename(temp, filepath.Join(s.Dir, fileName(name))); err != nil {
+	if err := sharedfile.Rename(os.Rename, temp, filepath.Join(s.Dir, fileName(name))); err != nil {
 		_ = os.Remove(temp)
 		return err
 	}
@@ -246,7 +247,7 @@ func (s Store) write(r *Receipt) error {
 	_, err = f.Write(append(data, '\n'))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		s.at("receipt made")
-		err = os.Rename(part, path)
+		err = sharedfile.Rename(os.Rename, part, path)
 	}
 	if err != nil {
 		_ = os.Remove(part)

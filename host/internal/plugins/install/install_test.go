@@ -254,7 +254,11 @@ func fetch(t *testing.T, f Fetcher, source string) (string, *Receipt, error) {
 		}
 		return err
 	})
-	if all != 3 { // the plugin, its receipt and the lock
+	want := 3 // the plugin, its receipt and the lock
+	if runtime.GOOS == "windows" {
+		want++ // another name of the plugin, where others have a link
+	}
+	if all != want {
 		t.Errorf("%s: %d files were written", source, all)
 	}
 	r, err := s.Receipt(a.Name)
