@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -71,6 +72,34 @@ func (t *Tape) find(want *Entry) (*Entry, error) {
 	return t.entries[last], nil
 }
 
+// Otherwise is another entry of the same call as e: up to question n it was asked and
+// answered the same, and that question with this answer. It is nil when there is none,
+// and in order, where the next call is the only one that counts.
+func (t *Tape) Otherwise(e *Entry, n int, result []byte, err error) *Entry {
+	if t.order {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found := slices.IndexFunc(t.entries, func(other *Entry) bool {
+		if !same(other, e) || len(other.Asks) <= n || !other.Asks[n].Answers(result, err) {
+			return false
+		}
+		for i := range n + 1 {
+			a, b := &other.Asks[i], &e.Asks[i]
+			if a.Method != b.Method || !sameValue(a.Params, b.Params) || i < n && !a.Answers(b.Result, b.failed()) {
+				return false
+			}
+		}
+		return true
+	})
+	if found < 0 {
+		return nil
+	}
+	t.used[slices.Index(t.entries, e)], t.used[found] = false, true
+	return t.entries[found]
+}
+
 func (t *Tape) inOrder(want *Entry) (*Entry, error) {
 	if t.next == len(t.entries) {
 		return nil, notFound("the recording is over: %s has no call after the %d that were recorded", t.server, len(t.entries))
@@ -118,9 +147,20 @@ func same(a, b *Entry) bool {
 		sameValue(a.Arguments, b.Arguments) && sameValue(a.Params, b.Params)
 }
 
+// failed is the failure that a question was answered with, nil for none.
+func (a *Ask) failed() error {
+	if a.Failure == nil {
+		return nil
+	}
+	return a.Failure.Failure()
+}
+
 // Answers reports whether an answer to the question is the one that was recorded, by
-// value, or a failure of the same class.
+// value, or a failure of the same class. Nothing is where the call ended before.
 func (a *Ask) Answers(result []byte, err error) bool {
+	if len(a.Result) == 0 && a.Failure == nil {
+		return false
+	}
 	if err != nil || a.Failure != nil {
 		return err != nil && a.Failure != nil && failure.Classify(err).Class == a.Failure.Failure().Class
 	}

@@ -48,7 +48,7 @@ func (p *Player) Call(ctx context.Context, call *adapter.Call) (*adapter.Result,
 	if err != nil {
 		return nil, err
 	}
-	if err := play(ctx, e, call); err != nil {
+	if e, err = p.play(ctx, e, call); err != nil {
 		return nil, err
 	}
 	switch {
@@ -69,7 +69,7 @@ func (p *Player) Forward(ctx context.Context, req *adapter.Request) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	if err := play(ctx, e, req); err != nil {
+	if e, err = p.play(ctx, e, req); err != nil {
 		return nil, err
 	}
 	if e.Failure != nil {
@@ -105,45 +105,55 @@ type listener interface {
 	Ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 }
 
-// play sends what came before the end, without its pauses, and asks what was asked.
-// The end was recorded for the answers that were given then: for others there is none.
-func play(ctx context.Context, e *recording.Entry, to listener) error {
-	asks := e.Asks
-	for i := range len(e.Events) + 1 {
-		for len(asks) > 0 && (asks[0].After <= i || i == len(e.Events)) {
-			if err := ask(ctx, &asks[0], to); err != nil {
-				return err
-			}
-			asks = asks[1:]
-		}
-		if i < len(e.Events) {
-			send(&e.Events[i], to)
+// play sends what came before the end, without its pauses, and asks what was asked. It
+// returns the entry whose end fits the answers.
+func (p *Player) play(ctx context.Context, e *recording.Entry, to listener) (*recording.Entry, error) {
+	sent := 0
+	until := func(n int) {
+		for ; sent < min(n, len(e.Events)); sent++ {
+			send(&e.Events[sent], to)
 		}
 	}
-	return nil
+	for n := 0; n < len(e.Asks); n++ {
+		until(e.Asks[n].After)
+		fits, err := p.ask(ctx, e, n, to)
+		if err != nil {
+			return nil, err
+		}
+		if fits != e {
+			e, sent = fits, max(fits.Asks[n].After, 0)
+		}
+	}
+	until(len(e.Events))
+	return e, nil
 }
 
-// ask asks a question again. Where nobody can be asked the recorded answer counts.
-func ask(ctx context.Context, a *recording.Ask, to listener) error {
+// ask asks a question again, and returns the entry that goes on as it was answered.
+// Where nobody can be asked the recorded answer counts.
+func (p *Player) ask(ctx context.Context, e *recording.Entry, n int, to listener) (*recording.Entry, error) {
+	a := &e.Asks[n]
 	switch {
 	case len(a.Result) == 0 && a.Failure == nil:
-		return nil // the call ended before the answer
+		return e, nil // the call ended before the answer
 	case a.Failure != nil && nobody(a.Failure.Failure()):
-		return nil // nor could anybody be asked then
+		return e, nil // nor could anybody be asked then
 	}
 	result, err := to.Ask(ctx, a.Method, json.RawMessage(a.Params))
-	if f, ok := errors.AsType[*failure.Failure](err); ok && nobody(f) {
-		return nil
+	if f, ok := errors.AsType[*failure.Failure](err); ok && nobody(f) && ctx.Err() == nil {
+		return e, nil
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	if a.Answers(result, err) {
-		return nil
+		return e, nil
+	}
+	if other := p.tape.Otherwise(e, n, result, err); other != nil {
+		return other, nil
 	}
 	f := failure.New(failure.NotFound, failure.NotSent, "the question %s was answered otherwise than in the recording, which has no end for that; the recorded answer is %s", a.Method, recorded(a))
 	f.Origin = failure.OriginAdapter
-	return f
+	return nil, f
 }
 
 // nobody reports whether a failure says that there was nobody to ask, or no more.
