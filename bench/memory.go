@@ -49,6 +49,11 @@ func allocated(ctx context.Context, p peer) (count, bytes float64, err error) {
 	return float64(after.Mallocs-before.Mallocs) / calls, float64(after.TotalAlloc-before.TotalAlloc) / calls, nil
 }
 
+// countedBelow is up to which size of a result growth is counted as bytes that are
+// allocated for it, of which no more can become resident. The kernel's count of resident
+// memory is off by some hundred KiB in a process of several threads.
+const countedBelow = 1 << 20
+
 // peakGrowth measures by how much large results raise the peak of a host's
 // resident memory. Each sample is a process of its own.
 func peakGrowth(ctx context.Context, t *table, bin, echo string) error {
@@ -79,7 +84,11 @@ func peakGrowth(ctx context.Context, t *table, bin, echo string) error {
 			samples = append(samples, grown)
 		}
 		grown := median(samples)
-		t.atMost("growth of the host's peak, "+c.words+" of "+size(int64(bytes)), size(int64(bytes)), size(grown), float64(grown)/float64(bytes), 4)
+		what := "growth of the host's peak, "
+		if bytes < countedBelow {
+			what = "memory that the host allocates for "
+		}
+		t.atMost(what+c.words+" of "+size(int64(bytes)), size(int64(bytes)), size(grown), float64(grown)/float64(bytes), 4)
 	}
 	return nil
 }
@@ -104,6 +113,18 @@ func reportPeak(ctx context.Context, bin, echo string, results, bytes int) error
 		if _, err := call(ctx, "echo", load.Echo); err != nil {
 			return err
 		}
+	}
+	if bytes < countedBelow {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range results {
+			if _, err := call(ctx, "blob", load.Blob(bytes)); err != nil {
+				return err
+			}
+		}
+		runtime.ReadMemStats(&after)
+		fmt.Println(after.TotalAlloc - before.TotalAlloc)
+		return nil
 	}
 	// "5" sets the peak to what is resident now (proc_pid_clear_refs(5)).
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
@@ -133,9 +154,8 @@ func pss(ctx context.Context, t *table, bin, dir, echo string) error {
 		return nil
 	}
 	const (
-		n     = 10
-		limit = 6 << 20
-		rest  = 11 * time.Second // an adapter gives memory back 10 s after its last call
+		n    = 10
+		rest = 11 * time.Second // an adapter gives memory back 10 s after its last call
 	)
 	h, err := openHost(ctx, bin, dir, echo, n)
 	if err != nil {
@@ -146,10 +166,11 @@ func pss(ctx context.Context, t *table, bin, dir, echo string) error {
 		calls int
 		wait  time.Duration
 		words string
+		limit int64
 	}{
-		{calls: 20, words: "little used"},
-		{calls: 2000, words: "busy"},
-		{wait: rest, words: "at rest again"},
+		{calls: 20, words: "little used", limit: 6 << 20},
+		{calls: 2000, words: "busy", limit: 8 << 20},
+		{wait: rest, words: "at rest again", limit: 6 << 20},
 	} {
 		for i := range n * state.calls {
 			if _, err := h.Call(ctx, host.Request{Tool: fmt.Sprintf("echo%d/echo", i%n), Arguments: load.Echo}); err != nil {
@@ -168,7 +189,7 @@ func pss(ctx context.Context, t *table, bin, dir, echo string) error {
 		middle := median(samples)
 		largest := samples[len(samples)-1]
 		t.line(fmt.Sprintf("PSS of each of %d plugins, %s, median (max)", n, state.words), "-",
-			fmt.Sprintf("%s (%s)", size(middle), size(largest)), "", "<= "+size(limit), middle <= limit)
+			fmt.Sprintf("%s (%s)", size(middle), size(largest)), "", "<= "+size(state.limit), middle <= state.limit)
 	}
 	return nil
 }

@@ -156,6 +156,7 @@ func (r *run) takeResult(ctx context.Context, f *flight, large *adapterpb.LargeR
 	if maxResult > 0 && large.GetBytes() > uint64(maxResult) {
 		return nil, overMax(maxResult)
 	}
+	received.expect(large.GetBytes())
 	ev, err := r.client.TakeResult(ctx, &adapterpb.TakeResultRequest{Result: large.GetResult()}, receive(maxResult)...)
 	if err != nil {
 		return nil, r.unreceived(ctx, err, maxResult)

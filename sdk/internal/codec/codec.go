@@ -21,6 +21,11 @@ import (
 // large is from what size on, in bytes, a copy costs more than its avoidance.
 const large = 32 << 10
 
+// largest is the size in bytes of the buffer in which gRPC's codec puts together each
+// message of more than 32 KiB, for as small a one as that, too. A shorter message is
+// put together at its own size instead.
+const largest = 1 << 20
+
 // The fields of a result inside a CallToolEvent (adapter.proto).
 const (
 	fieldEventResult = 3 // CallToolEvent.result
@@ -72,6 +77,9 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 			ev.Event = &adapterpb.CallToolEvent_Result{Result: r}
 			return nil
 		}
+	}
+	if m, ok := v.(proto.Message); ok && data.Len() > large && data.Len() < largest {
+		return proto.Unmarshal(data.Materialize(), m)
 	}
 	return c.CodecV2.Unmarshal(data, v)
 }

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -151,5 +152,25 @@ func TestLargeResultIsNotCopied(t *testing.T) {
 	}).AllocedBytesPerOp()
 	if size := int64(len(ev.GetResult().GetResult())); allocated > size+size/2 {
 		t.Errorf("reading a result of %d bytes allocates %d", size, allocated)
+	}
+}
+
+// A message of 64 KiB does not have gRPC take a buffer of 1 MiB for it.
+func TestMiddleSizedMessage(t *testing.T) {
+	want := &adapterpb.CallsEvent{Event: &adapterpb.CallsEvent_Result{Result: &adapterpb.CallToolResult{Result: bytes.Repeat([]byte("x"), 64<<10)}}}
+	sent, err := proto.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got adapterpb.CallsEvent
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err = New().Unmarshal(mem.BufferSlice{mem.SliceBuffer(sent[:1000]), mem.SliceBuffer(sent[1000:])}, &got)
+	runtime.ReadMemStats(&after)
+	if err != nil || !proto.Equal(&got, want) {
+		t.Fatalf("got %d bytes, %v", len(got.GetResult().GetResult()), err)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4*64<<10 {
+		t.Errorf("%d bytes were allocated for it", grown)
 	}
 }
