@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +42,46 @@ func (l *log) size() int {
 // served is a host's face as collet serve --http has it: with its own listener and
 // server, and one token.
 func served(t *testing.T) (address string, logged *log) {
+	address, logged, _ = servedCounting(t)
+	return address, logged
+}
+
+// counted counts the bytes that were read of all connections that came.
+type counted struct {
+	net.Listener
+	read atomic.Int64
+}
+
+func (c *counted) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return countedConn{conn, &c.read}, nil
+}
+
+type countedConn struct {
+	net.Conn
+	read *atomic.Int64
+}
+
+func (c countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+// has waits until so many bytes have been read.
+func (c *counted) has(t *testing.T, bytes int64) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); c.read.Load() < bytes; time.Sleep(time.Millisecond) { // nothing tells of it
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes were read of %d", c.read.Load(), bytes)
+		}
+	}
+}
+
+func servedCounting(t *testing.T) (address string, logged *log, in *counted) {
 	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(tokens, []byte(sharedToken+"\n"), 0o600); err != nil {
@@ -63,7 +104,8 @@ func served(t *testing.T) (address string, logged *log) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- face.Serve(ctx, l) }()
+	in = &counted{Listener: l}
+	go func() { ended <- face.Serve(ctx, in) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -78,7 +120,7 @@ func served(t *testing.T) (address string, logged *log) {
 			t.Fatal("the servers do not start")
 		}
 	}
-	return l.Addr().String(), logged
+	return l.Addr().String(), logged, in
 }
 
 // retained is how many bytes the heap and the stacks hold.
@@ -107,13 +149,15 @@ func dialTo(t *testing.T, address, said string) net.Conn {
 // A stranger's connections cost what they have said, up to the limit of headers, and
 // nothing once they are gone.
 func TestStrangersConnections(t *testing.T) {
-	address, _ := served(t)
+	address, _, in := servedCounting(t)
 	head := "POST /mcp HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\n"
 	const conns = 400
 	open := func(said string) (all []net.Conn) {
+		before := in.read.Load()
 		for range conns {
 			all = append(all, dialTo(t, address, said))
 		}
+		in.has(t, before+int64(conns*len(said)))
 		return all
 	}
 	shut := func(all []net.Conn) {
@@ -121,9 +165,7 @@ func TestStrangersConnections(t *testing.T) {
 			c.Close()
 		}
 	}
-	once := open(head)
-	time.Sleep(200 * time.Millisecond)
-	shut(once) // what is there once, is
+	shut(open(head)) // what is there once, is
 	before := settle(t, 0)
 	for what, half := range map[string]struct {
 		said string
@@ -136,7 +178,6 @@ func TestStrangersConnections(t *testing.T) {
 		"many headers":    {head + strings.Repeat("X-A: b\r\n", 3800), 400 << 10},
 	} {
 		all := open(half.said)
-		time.Sleep(200 * time.Millisecond) // it is read by then; if not, it costs less
 		grown := (retained() - before) / conns
 		t.Logf("%s: %d bytes each", what, grown)
 		if grown > half.most {

@@ -111,7 +111,7 @@ func daemonStartRun(ctx context.Context, opts *daemonOptions) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return exitf(exitUnreachable, "the host did not start within %s; 'collet daemon run' in a terminal shows why", daemonStart)
+		return exitf(exitUnreachable, "the host does not start; 'collet daemon run' in a terminal shows why")
 	}
 	defer c.Close()
 	for _, p := range c.Problems() {

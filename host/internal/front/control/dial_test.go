@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/collet-dev/collet/host"
 )
 
 // A host that does not answer is given up at the time that was given, not later: what
@@ -63,4 +65,50 @@ func TestTooLate(t *testing.T) {
 	if _, err := stays.Status(patient(t)); err != nil {
 		t.Error(err)
 	}
+}
+
+// What processes have used leaves nothing behind when they have gone, however they went.
+func TestNothingIsLeft(t *testing.T) {
+	s := serve(t, "", native())
+	first := s.dial(t)
+	if err := call(t, first, "n/echo", `{"text":"x"}`); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, 1)
+	before := runtime.NumGoroutine()
+	files := descriptors(t)
+	for i := range 200 {
+		c := s.dial(t)
+		if err := call(t, c, "n/echo", `{"text":"x"}`); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Tools(patient(t), host.Query{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		err := c.Watch(ctx, func(News) { cancel() })
+		if cancel(); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if i%2 == 0 {
+			c.Close()
+		} else {
+			c.end(net.ErrClosed)
+		}
+	}
+	s.until(t, 1)
+	// Goroutines that were told to end do so soon, and nothing tells of that.
+	for end := time.Now().Add(patience); runtime.NumGoroutine() > before || descriptors(t) > files; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, %d before; %d files, %d before\n%s", runtime.NumGoroutine(), before, descriptors(t), files, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}
+
+// descriptors is how many files this process has open, 0 where that cannot be seen.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	all, _ := os.ReadDir("/proc/self/fd")
+	return len(all)
 }
