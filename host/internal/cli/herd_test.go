@@ -25,6 +25,7 @@ const herdRounds = 2
 // shared is one user's environment for real processes that share a host.
 type shared struct {
 	home, sockets, bin string
+	joined             []*member
 }
 
 func newShared(t *testing.T, toml string) *shared {
@@ -35,6 +36,7 @@ func newShared(t *testing.T, toml string) *shared {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(s.sockets) })
+	t.Cleanup(s.end)
 	toml = strings.ReplaceAll(toml, "${BIN}", s.bin)
 	if err := os.WriteFile(filepath.Join(s.home, "mcp.toml"), []byte(toml), 0o600); err != nil {
 		t.Fatal(err)
@@ -74,13 +76,20 @@ func (s *shared) join(t *testing.T) *member {
 	if err := m.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	s.joined = append(s.joined, m)
+	return m
+}
+
+// end ends all clients: the one that is the host waits for the others.
+func (s *shared) end() {
+	for _, m := range s.joined {
 		_ = m.in.Close()
+	}
+	for _, m := range s.joined {
 		stop := time.AfterFunc(awaitLimit, func() { _ = m.cmd.Process.Kill() })
 		_ = m.cmd.Wait()
 		stop.Stop()
-	})
-	return m
+	}
 }
 
 func (m *member) say(line string) { _, _ = io.WriteString(m.in, line+"\n") } // who has gone answers nothing
