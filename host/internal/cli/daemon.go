@@ -68,6 +68,9 @@ func (opts *daemonOptions) find(ctx context.Context) (control.Place, *control.Cl
 	dialing, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
 	c, err := control.Dial(dialing, place, control.Build(f.Version))
+	if refused, ok := errors.AsType[*control.RefusedError](err); ok {
+		return place, nil, exitf(exitUnreachable, "%v; commands do without it", refused)
+	}
 	switch silent, ok := errors.AsType[*control.SilentError](err); {
 	case err == nil || errors.Is(err, control.ErrOther):
 		return place, c, err

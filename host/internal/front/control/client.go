@@ -24,6 +24,12 @@ func (e *SilentError) Error() string {
 	return fmt.Sprintf("the host of this configuration (pid %d) does not answer", e.Pid)
 }
 
+// RefusedError is that there is a host that does not serve this process, and why.
+type RefusedError struct{ err error }
+
+func (e *RefusedError) Error() string { return e.err.Error() }
+func (e *RefusedError) Unwrap() error { return e.err }
+
 // Silent reports whether an error is that a host does not answer.
 func Silent(err error) bool {
 	_, silent := errors.AsType[*SilentError](err)
@@ -55,7 +61,7 @@ type pending struct {
 
 // Dial connects to the host that owns the place. The error is that there is none,
 // a *SilentError when it does not answer before ctx ends, within a second when that has no end
-// of its own, or ErrOther.
+// of its own, a *RefusedError, or ErrOther.
 func Dial(ctx context.Context, place Place, build string) (*Client, error) {
 	return dial(ctx, place, build, native())
 }
@@ -77,7 +83,14 @@ func dial(ctx context.Context, place Place, build string, via transport) (*Clien
 	c.heard.Store(time.Now().UnixNano())
 	c.work.Go(c.read)
 	body, err := c.do(ctx, opHello, pack(hello{build}), nil)
+	if _, lost := errors.AsType[*errLost](err); err != nil && !lost && ctx.Err() == nil {
+		err = &RefusedError{err}
+	}
+	var g greeting
 	if err == nil {
+		err = unpack(body, &g)
+	}
+	if err == nil && g.Build == build {
 		err = unpack(body, &c.Welcome)
 	}
 	if err != nil {
@@ -87,7 +100,8 @@ func dial(ctx context.Context, place Place, build string, via transport) (*Clien
 		c.Close()
 		return nil, fmt.Errorf("reach the running host: %w", err)
 	}
-	if c.Welcome.Build != build {
+	if g.Build != build {
+		c.Welcome = Welcome{Build: g.Build, Version: g.Version, Pid: g.Pid}
 		return c, ErrOther
 	}
 	c.work.Go(c.watch)

@@ -4,8 +4,10 @@
 // configuration, and has one owner; the first process that takes it is that.
 //
 // A message is gob in frames, so that JSON goes through as it was written. Both ends
-// are of one build, which the first message makes sure of: there are no versions of
-// the messages. It decides nothing about calls, and prints nothing.
+// are of one build, which the first message makes sure of, so the messages have no
+// versions. The few that pass before that is known, and those by which one build takes
+// another's place, never change: see meetings. It decides nothing about calls, and
+// prints nothing.
 package control
 
 import (
@@ -40,11 +42,21 @@ const (
 	cancelWait = 2 * time.Second
 )
 
-// The kinds of messages. Those of a client begin something under an id of its own;
-// those of the host are about one.
+// Meetings: what two builds say to each other. These numbers, the frames, and the names
+// and meanings of the members of hello, greeting and failed.Text stay as they are for
+// ever; members may be added.
 const (
-	opHello byte = iota + 1
-	opServers
+	opHello  byte = 1
+	opYield  byte = 2
+	opStop   byte = 3
+	opDone   byte = 4
+	opFailed byte = 5
+)
+
+// The other kinds of messages, between two ends of one build. Those of a client begin
+// something under an id of its own; those of the host are about one.
+const (
+	opServers byte = iota + 16
 	opTools
 	opTool
 	opKnown
@@ -56,16 +68,12 @@ const (
 	opDefinitions
 	opStdio
 	opStatus
-	opStop
-	opYield
 	opCancel // of what has that id
 	opAnswer // to a question
 	opPing
 	opRestart
 	opWatch
 
-	opDone
-	opFailed
 	opProgress
 	opScriptCall
 	opConsent
@@ -76,6 +84,12 @@ const (
 
 // hello is what a client says first.
 type hello struct{ Build string }
+
+// greeting is what a client of any build understands of a Welcome.
+type greeting struct {
+	Build, Version string
+	Pid            int
+}
 
 // Welcome is what a host says of itself first.
 type Welcome struct {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +22,11 @@ const (
 	maxMessage = 96 << 20
 	// maxParts bounds how many messages are under way in parts at once.
 	maxParts = 64
+	// maxGreeting bounds a message of a process that has not said yet what it is.
+	maxGreeting = 64 << 10
+	// maxUnfinished bounds what all processes together may have sent of messages that
+	// are not whole: the largest, and room for others.
+	maxUnfinished = 2 * maxMessage
 )
 
 // message is one message, whole.
@@ -37,12 +43,14 @@ type stream struct {
 
 	parts map[uint64][]byte // what has come of messages that are not whole
 	size  int               // of them
+	limit int               // of size
+	all   *atomic.Int64     // the size of all streams of a host; nil for a client's
 
 	mu sync.Mutex // held while a frame is written
 }
 
 func newStream(conn net.Conn) *stream {
-	return &stream{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), parts: map[uint64][]byte{}}
+	return &stream{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), parts: map[uint64][]byte{}, limit: maxMessage}
 }
 
 // read returns the next message that is whole.
@@ -55,7 +63,7 @@ func (s *stream) read() (message, error) {
 		m := message{op: head[0], id: binary.BigEndian.Uint64(head[2:10])}
 		length := int(binary.BigEndian.Uint32(head[10:]))
 		before := s.parts[m.id]
-		if length > maxPart || head[1] > 1 || s.size+length > maxMessage || len(s.parts) > maxParts {
+		if length > maxPart || head[1] > 1 || s.size+length > s.limit || len(s.parts) > maxParts {
 			return message{}, errors.New("the other end sends what is no message, or too much")
 		}
 		m.body = before
@@ -67,12 +75,30 @@ func (s *stream) read() (message, error) {
 		}
 		if head[1] == 0 {
 			delete(s.parts, m.id)
-			s.size -= len(before)
+			s.hold(-len(before))
 			return m, nil
 		}
 		s.parts[m.id] = m.body
-		s.size += length
+		if s.hold(length) > maxUnfinished {
+			return message{}, errors.New("more is under way from all processes together than the host holds")
+		}
 	}
+}
+
+// hold counts the bytes of messages that are not whole, and returns those of all
+// streams.
+func (s *stream) hold(bytes int) int64 {
+	s.size += bytes
+	if s.all == nil {
+		return 0
+	}
+	return s.all.Add(int64(bytes))
+}
+
+// forget lets go of what has come of messages that will never be whole.
+func (s *stream) forget() {
+	s.hold(-s.size)
+	clear(s.parts)
 }
 
 // write sends a message. What others send may come between its parts.

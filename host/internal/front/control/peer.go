@@ -18,9 +18,10 @@ var pid = os.Getpid()
 
 // peer is one process that uses the host.
 type peer struct {
-	server *Server
-	s      *stream
-	work   sync.WaitGroup
+	server  *Server
+	s       *stream
+	refused bool // there are too many
+	work    sync.WaitGroup
 
 	mu    sync.Mutex
 	begun map[uint64]context.CancelFunc
@@ -36,6 +37,8 @@ func (p *peer) serve(ctx context.Context) (waits bool) {
 	session := "local-" + rand.Text()
 	defer p.work.Wait()
 	defer cancel()
+	defer p.s.forget()
+	p.s.limit = maxGreeting
 	for greeted := false; ; {
 		if !greeted && p.s.conn.SetReadDeadline(time.Now().Add(greetWait)) != nil {
 			return false
@@ -47,7 +50,12 @@ func (p *peer) serve(ctx context.Context) (waits bool) {
 		switch m.op {
 		case opHello:
 			greeted = true
+			p.s.limit = maxMessage
 			if p.s.conn.SetReadDeadline(time.Time{}) != nil {
+				return false
+			}
+			if p.refused {
+				p.reply(m.id, nil, fmt.Errorf("the running host (pid %d) serves %d processes, as many as it does at once", pid, maxPeers))
 				return false
 			}
 			p.reply(m.id, p.server.welcome(), nil)
@@ -92,12 +100,17 @@ func (p *peer) stdio(ctx context.Context, id uint64) {
 func (p *peer) begin(ctx context.Context, m message, session string) {
 	ctx, cancel := context.WithCancel(ctx)
 	p.mu.Lock()
-	full := len(p.begun) >= maxBegun
-	if !full {
+	full, taken := len(p.begun) >= maxBegun, p.begun[m.id] != nil
+	if !full && !taken {
 		p.begun[m.id] = cancel
 	}
 	p.mu.Unlock()
-	if full {
+	switch {
+	case taken: // an answer could belong to either; it is no client of ours
+		cancel()
+		p.s.conn.Close()
+		return
+	case full:
 		cancel()
 		p.reply(m.id, nil, fmt.Errorf("this process has begun %d things with the running host, which are as many as it does at once; none was begun", maxBegun))
 		return

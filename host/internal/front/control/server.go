@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/collet-dev/collet/host"
@@ -16,7 +17,9 @@ import (
 // the others.
 const (
 	maxPeers = 512
-	maxBegun = 256 // of one process
+	// maxRefused is how many more are told that there are too many.
+	maxRefused = 64
+	maxBegun   = 256 // of one process
 )
 
 // Server shares a host with other processes of its user.
@@ -33,6 +36,8 @@ type Server struct {
 	ctx    context.Context // ends what is being done
 	cancel context.CancelFunc
 	work   sync.WaitGroup
+
+	unfinished atomic.Int64 // bytes of messages that are not whole, of all connections
 
 	mu    sync.Mutex
 	owner *Owner // of the place; nil when it was let go of
@@ -111,12 +116,14 @@ func (s *Server) accept(owner *Owner) {
 			continue
 		}
 		p := &peer{server: s, s: newStream(conn), begun: map[uint64]context.CancelFunc{}, asked: map[uint64]chan answer{}}
+		p.s.all = &s.unfinished
 		s.mu.Lock()
-		if len(s.conns) >= maxPeers || s.owner != owner { // too many, or too late
+		if len(s.conns) >= maxPeers+maxRefused || s.owner != owner { // too many, or too late
 			s.mu.Unlock()
 			conn.Close() // it does without this host
 			continue
 		}
+		p.refused = len(s.conns) >= maxPeers
 		s.conns[p] = struct{}{}
 		s.changedLocked()
 		s.mu.Unlock()
