@@ -92,7 +92,11 @@ func (r *respondent) form(ctx context.Context, tool string, who question.Asking,
 		return r.take(ctx, func() (json.RawMessage, error) { return r.person.Form(ctx, who, f) })
 	}
 	if r.answers == nil {
-		return nil, r.unanswered(tool, f.String(), r.nobody+"; --answer NAME=VALUE fills in a field")
+		why := r.nobody
+		if len(f.Fields) > 0 {
+			why += "; --answer NAME=VALUE fills in a field"
+		}
+		return nil, r.unanswered(tool, f.String(), why)
 	}
 	r.mu.Lock()
 	content, named, unfit := r.answers.Fill(f)
