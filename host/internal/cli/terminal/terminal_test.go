@@ -202,6 +202,44 @@ func TestSpinnerPauses(t *testing.T) {
 	})
 }
 
+// A line that is longer than the terminal would go on in the next one, which nothing
+// wipes.
+func TestSpinnerFitsNarrowTerminals(t *testing.T) {
+	for _, width := range []int{1, 2, 20} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			s := &Streams{Err: &out, ErrTerminal: true, Width: width}
+			p := s.Spin("looking at the servers of everybody")
+			time.Sleep(3 * time.Second)
+			p.Stop()
+			for _, line := range strings.Split(out.String(), clear) {
+				if Columns(line) > max(width-1, 1) {
+					t.Errorf("%d columns are too many for %d: %q", Columns(line), width, line)
+				}
+			}
+			if !strings.Contains(out.String(), "|") && width > 2 {
+				t.Errorf("nothing is shown: %q", out.String())
+			}
+		})
+	}
+}
+
+// Where nothing can be wiped, nothing is shown that has to be.
+func TestDumbTerminal(t *testing.T) {
+	for term, dumb := range map[string]bool{"dumb": true, "xterm": false, "": false} {
+		s := System(func(name string) string { return map[string]string{"TERM": term}[name] })
+		s.OutTerminal, s.ErrTerminal = true, true
+		p := s.Spin("x")
+		p.Stop()
+		if (p == nil) != dumb || s.Redraws() == dumb {
+			t.Errorf("TERM=%s: a spinner: %v, redraws: %v", term, p != nil, s.Redraws())
+		}
+	}
+	if (&Streams{}).Redraws() {
+		t.Error("a file is redrawn")
+	}
+}
+
 func TestSpinner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -83,11 +83,20 @@ func (a *Asset) isPlugin(name string) bool {
 	return base == prefix+a.Name || base == unpackedName(a.file)
 }
 
-func (a *Asset) missing() error {
+// missing is that the plugin is not among the entries that were looked at.
+func (a *Asset) missing(entries int) error {
+	if entries >= maxEntries {
+		return fmt.Errorf("there is no %s%s among the first %d files of %s", prefix, a.Name, maxEntries, a.file)
+	}
 	return fmt.Errorf("there is no %s%s in %s", prefix, a.Name, a.file)
 }
 
-func (a *Asset) stageTar(ctx context.Context, s Store, archive *os.File) (*Staged, error) {
+// twice is that nobody can say which file of an archive is meant.
+func (a *Asset) twice() error {
+	return fmt.Errorf("%s has two files that may be %s%s", a.file, prefix, a.Name)
+}
+
+func (a *Asset) stageTar(ctx context.Context, s Store, archive *os.File) (p *Staged, err error) {
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
@@ -95,21 +104,52 @@ func (a *Asset) stageTar(ctx context.Context, s Store, archive *os.File) (*Stage
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil && p != nil {
+			p.Discard()
+			p = nil
+		}
+	}()
 	// What is skipped is unpacked as well: a small archive may hold gigabytes of it.
-	entries := tar.NewReader(io.LimitReader(contextReader{ctx, z}, 2*maxPlugin))
-	for range maxEntries {
+	entries := tar.NewReader(&bounded{contextReader{ctx, z}, 2 * maxPlugin})
+	n := 0
+	for ; n < maxEntries; n++ {
 		e, err := entries.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
+			return p, err
+		}
+		if e.Typeflag != tar.TypeReg || !a.isPlugin(e.Name) {
+			continue
+		}
+		if p != nil {
+			return p, a.twice()
+		}
+		if p, err = s.Stage(ctx, a.Name, entries, ""); err != nil {
 			return nil, err
 		}
-		if e.Typeflag == tar.TypeReg && a.isPlugin(e.Name) {
-			return s.Stage(ctx, a.Name, entries, "")
-		}
 	}
-	return nil, a.missing()
+	if p == nil {
+		return nil, a.missing(n)
+	}
+	return p, nil
+}
+
+// bounded reads at most so many bytes; more is an error, and not the end.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("the archive unpacks to more than %d bytes", 2*maxPlugin)
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 func (a *Asset) stageZip(ctx context.Context, s Store, archive *os.File, size int64) (*Staged, error) {
@@ -117,16 +157,24 @@ func (a *Asset) stageZip(ctx context.Context, s Store, archive *os.File, size in
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range z.File[:min(len(z.File), maxEntries)] {
+	var plugin *zip.File
+	looked := z.File[:min(len(z.File), maxEntries)]
+	for _, e := range looked {
 		if !e.Mode().IsRegular() || !a.isPlugin(e.Name) {
 			continue
 		}
-		r, err := e.Open()
-		if err != nil {
-			return nil, err
+		if plugin != nil {
+			return nil, a.twice()
 		}
-		defer r.Close()
-		return s.Stage(ctx, a.Name, r, "")
+		plugin = e
 	}
-	return nil, a.missing()
+	if plugin == nil {
+		return nil, a.missing(len(looked))
+	}
+	r, err := plugin.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return s.Stage(ctx, a.Name, r, "")
 }

@@ -23,10 +23,13 @@ import (
 
 // The bounds of what is fetched, in bytes.
 const (
-	maxPlugin    = 512 << 20 // a plugin's file; those of collet have 20 MiB
 	maxChecksums = 1 << 20
 	maxRelease   = 4 << 20 // GitHub's answer about a release
 )
+
+// maxPlugin bounds a plugin's file, and an archive, in bytes; those of collet have 20 MiB.
+// What an archive unpacks to may be twice that. It is no constant for tests.
+var maxPlugin int64 = 512 << 20
 
 // fetchTime bounds one answer of a server, its body included.
 const fetchTime = 10 * time.Minute
