@@ -49,7 +49,7 @@ func (h *Host) surroundings(found *Discovery) HostDiagnosis {
 	}
 	for _, dir := range []struct{ check, path, loss, variable string }{
 		{"state", d.StateDir, "what servers write to stderr is not kept", "XDG_STATE_HOME"},
-		{"cache", d.CacheDir, "every command is slower than it has to be", "XDG_CACHE_HOME"},
+		{"cache", d.CacheDir, "plugins that do not lie beside collet cannot start, and every command is slower than it has to be", "XDG_CACHE_HOME"},
 	} {
 		if err := writable(dir.path); err != nil {
 			d.Findings = append(d.Findings, Finding{

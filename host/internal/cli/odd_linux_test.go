@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,6 +30,10 @@ type odd struct {
 	prepare func(t *testing.T, home string)
 	// unprivileged has a stranger run it, for what root may do nevertheless.
 	unprivileged bool
+	// config is the mcp.toml, "" one with the plugin hello, and lines are the commands,
+	// nil all.
+	config string
+	lines  []string
 	// other are the commands that end otherwise than usual: with that exit code, and one
 	// line on stderr that matches.
 	other map[string]ending
@@ -69,6 +75,13 @@ func TestOddMachines(t *testing.T) {
 			"plugins remove hello":   {8, "is not installed"},
 			"trust --yes CONFIG":     {3, "or set XDG_STATE_HOME"},
 		}},
+		{name: "a home that cannot be written to, and a plugin from elsewhere", unprivileged: true, config: "[host]\nplugin_dirs = [\"elsewhere\"]\n[servers.hi]\nplugin = \"hello\"\n",
+			prepare: func(t *testing.T, home string) {
+				if err := os.Chmod(home, 0o555); err != nil {
+					t.Fatal(err)
+				}
+			}, lines: []string{"tools call hi/greet name=you", "plugins list"},
+			other: map[string]ending{"tools call hi/greet name=you": {4, "permission denied; a plugin that does not lie beside collet .*: make .*/pinned writable"}}},
 		{name: "a disk that is full", prepare: fill, other: map[string]ending{
 			"plugins install PLUGIN": {3, "no space left on device; make .*/plugins writable, with room for plugins"},
 			"plugins remove hello":   {8, "is not installed"},
@@ -122,7 +135,7 @@ func (m odd) run(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(top) })
 	home, bin, config := filepath.Join(top, "home"), filepath.Join(top, "bin"), filepath.Join(top, "mcp.toml")
 	if err := errors.Join(os.Chmod(top, 0o755), os.Mkdir(home, 0o755), os.Mkdir(bin, 0o755),
-		os.WriteFile(config, []byte("[servers.hi]\nplugin = \"hello\"\n"), 0o644)); err != nil {
+		os.WriteFile(config, []byte(cmp.Or(m.config, "[servers.hi]\nplugin = \"hello\"\n")), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"collet", "collet-plugin-hello"} {
@@ -131,6 +144,14 @@ func (m odd) run(t *testing.T) {
 			err = os.WriteFile(filepath.Join(bin, name), data, 0o755)
 		}
 		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m.config != "" { // the plugin is not beside collet then
+		if err := os.Rename(bin, filepath.Join(top, "elsewhere")); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Mkdir(bin, 0o755), os.Rename(filepath.Join(top, "elsewhere", "collet"), filepath.Join(bin, "collet"))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,6 +164,9 @@ func (m odd) run(t *testing.T) {
 		m.prepare(t, home)
 	}
 	for _, c := range usual {
+		if m.lines != nil && !slices.Contains(m.lines, c.line) {
+			continue
+		}
 		want := c.ending
 		if other, ok := m.other[c.line]; ok {
 			want = other
@@ -175,7 +199,7 @@ func (m odd) run(t *testing.T) {
 				t.Errorf("%s: %s", c.line, stdout.Bytes())
 			}
 		case strings.Contains(m.shell, "2>&-"):
-		case strings.Count(told, "\n") > 1 || !regexp.MustCompile(want.says).MatchString(told):
+		case strings.Count(strings.TrimSuffix(told, "\n  'collet servers logs hi' shows what it said\n"), "\n") > 1 || !regexp.MustCompile(want.says).MatchString(told):
 			t.Errorf("%s: it says %q, want one line with %q", c.line, told, want.says)
 		}
 		if strings.HasPrefix(c.line, "tools call hi") && want.code == 0 && !strings.Contains(stdout.String(), "Hello, you!") {

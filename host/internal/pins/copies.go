@@ -68,7 +68,7 @@ func (c *Copies) Of(ctx context.Context, path string) (*Executable, error) {
 	}
 	root, err := statedir.Open(c.Dir, true)
 	if err != nil {
-		return nil, fmt.Errorf("keep a copy of %s in %s: %w", path, c.Dir, err)
+		return nil, c.unkept(path, err)
 	}
 	defer root.Close()
 	name := filepath.Base(path)
@@ -79,11 +79,20 @@ func (c *Copies) Of(ctx context.Context, path string) (*Executable, error) {
 		}
 	}
 	if x.SHA256, err = c.copy(ctx, root, path, name, file); err != nil {
-		return nil, fmt.Errorf("keep a copy of %s in %s: %w", path, c.Dir, err)
+		return nil, c.unkept(path, err)
 	}
 	x.Run = filepath.Join(c.Dir, x.SHA256, name)
 	c.remember(root, file, x.SHA256)
 	return x, nil
+}
+
+// unkept is why there is no copy, and what to do when the fault is not the file's own.
+func (c *Copies) unkept(path string, err error) error {
+	err = fmt.Errorf("keep a copy of %s in %s: %w", path, c.Dir, err)
+	if about, ok := errors.AsType[*fs.PathError](err); ok && about.Path != path {
+		return fmt.Errorf("%w; a plugin that does not lie beside collet is executed from a copy: make %s writable, with room in it, or set XDG_CACHE_HOME", err, c.Dir)
+	}
+	return err
 }
 
 // Sum returns the SHA-256 of the file at path, and makes no copy.
