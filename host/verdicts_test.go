@@ -53,6 +53,10 @@ func TestNothingKnownIsCompiled(t *testing.T) {
 	if _, err := next.Search(patient(t), host.SearchQuery{Query: "greet"}); err != nil {
 		t.Error(err)
 	}
+	if tool, _ := next.Known(patient(t), "hello/greet"); tool == nil || tool.Unchecked() != "" {
+		t.Errorf("one tool: %+v", tool)
+	}
+	next.Instructions()
 	if n := schema.Compiled() - before; n != 0 {
 		t.Errorf("%d schemas were compiled", n)
 	}
