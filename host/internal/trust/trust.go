@@ -88,7 +88,7 @@ func (s Store) List() ([]Entry, error) {
 		// Relative to a project it would be the project's own.
 		return nil, fmt.Errorf("the list of trusted files %q has no absolute path; is there a home directory?", s.Path)
 	}
-	file, err := os.Open(s.Path)
+	file, err := sharedfile.OpenFile(s.Path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -91,7 +91,7 @@ func (s *Store) read() (Contents, error) {
 }
 
 func load(path string) ([]byte, fs.FileInfo, error) {
-	file, err := os.Open(path)
+	file, err := sharedfile.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, nil, err
 	}
