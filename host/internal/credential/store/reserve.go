@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
+	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
 // slack is how much larger, in bytes, than the present file a reservation is: new
@@ -83,7 +84,7 @@ func (r *Reserved) fill(data []byte) error {
 	if err = errors.Join(err, file.Truncate(int64(len(data))), file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(r.path, r.store.Path)
+	return sharedfile.Rename(os.Rename, r.path, r.store.Path)
 }
 
 // Release gives the room back; nothing when it was used.
