@@ -27,7 +27,7 @@ PLUGINS  := $(patsubst plugins/%,%,$(filter plugins/%,$(MODULES)))
 
 # The steps are ordered, quick ones first, and each keeps both cores busy by itself.
 .NOTPARALLEL:
-.PHONY: build run test lint proto bench tokens conformance clean
+.PHONY: build run test lint proto bench bench-peers tokens conformance clean
 .PHONY: test-windows pages install uninstall release-check
 .PHONY: fmt-check vet-all proto-check proto-freeze standalone unit servers
 
@@ -145,6 +145,10 @@ proto-check: $(CACHE)/buf/installed $(CACHE)/bin/protoc-gen-go $(CACHE)/bin/prot
 bench: build
 	CGO_ENABLED=0 go run -trimpath ./bench -bin bin -out bench/RESULTS.md
 
+## bench-peers: other programs of the kind beside collet, in bench/PEERS.md; see bench/README.md
+bench-peers: build $(CACHE)/peers/installed
+	CGO_ENABLED=0 go run -trimpath ./bench/peers -bin bin -npm $(CACHE)/peers -out bench/PEERS.md
+
 ## tokens: what the tools of real servers cost a model, counted; see bench/tokens/README.md
 tokens: build $(CACHE)/tokens/installed
 	CGO_ENABLED=0 go run -trimpath ./bench/tokens -bin bin -npm $(CACHE)/tokens
@@ -160,6 +164,7 @@ $(CACHE)/npm/installed: test/npm/package.json test/npm/package-lock.json
 $(CACHE)/conformance/installed: test/conformance/package.json test/conformance/package-lock.json
 $(CACHE)/typescript/installed: examples/typescript/package.json examples/typescript/package-lock.json
 $(CACHE)/buf/installed: tools/buf/package.json tools/buf/package-lock.json
+$(CACHE)/peers/installed: bench/peers/npm/package.json bench/peers/npm/package-lock.json
 $(CACHE)/tokens/installed: bench/tokens/npm/package.json bench/tokens/npm/package-lock.json
 # No install scripts: the packages are code we run in tests, not code we let run at will.
 $(CACHE)/%/installed:

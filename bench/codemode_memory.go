@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/collet-dev/collet/bench/internal/proc"
 	"github.com/collet-dev/collet/host"
 )
 
@@ -45,10 +46,10 @@ func idleProcess(ctx context.Context, t *table, p *programs) error {
 		}
 		var r, s int64
 		if err == nil {
-			r, err = procBytes(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid), "VmRSS")
+			r, err = proc.Bytes(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid), "VmRSS")
 		}
 		if err == nil {
-			s, err = procBytes(fmt.Sprintf("/proc/%d/smaps_rollup", cmd.Process.Pid), "Pss_Anon")
+			s, err = proc.Bytes(fmt.Sprintf("/proc/%d/smaps_rollup", cmd.Process.Pid), "Pss_Anon")
 		}
 		in.Close()
 		if err := errors.Join(err, cmd.Wait()); err != nil {
@@ -128,7 +129,7 @@ func reportFlood(ctx context.Context, bin, server string) error {
 			return err
 		}
 	}
-	before, err := procBytes("/proc/self/status", "VmRSS")
+	before, err := proc.Bytes("/proc/self/status", "VmRSS")
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func reportFlood(ctx context.Context, bin, server string) error {
 		if err != nil {
 			return err
 		}
-		peak, err := procBytes("/proc/self/status", "VmHWM")
+		peak, err := proc.Bytes("/proc/self/status", "VmHWM")
 		if err != nil {
 			return err
 		}

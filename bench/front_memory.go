@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/collet-dev/collet/bench/internal/proc"
 	"github.com/collet-dev/collet/sdk/mcp"
 )
 
@@ -51,12 +52,12 @@ func frontIdle(ctx context.Context, t *table, p *programs) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		rss, err := procBytes(file, "VmRSS")
+		rss, err := proc.Bytes(file, "VmRSS")
 		if err != nil {
 			return err
 		}
 		t.line(fmt.Sprintf("RSS of serve with %d servers, %s", manyServers, state.words), "-", size(rss), "", "<= "+size(limit), rss <= limit)
-		sum, processes, err := family(s.Pid(), p.bin)
+		sum, processes, err := proc.Family(s.Pid(), p.bin)
 		if err == nil && processes != 1+manyServers {
 			err = fmt.Errorf("%d processes of collet serve %d servers", processes, manyServers)
 		}

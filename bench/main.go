@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collet-dev/collet/bench/internal/machine"
 	"github.com/collet-dev/collet/host"
 )
 
@@ -73,7 +74,7 @@ func run(ctx context.Context, bin, out string, only selection) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	on := machine()
+	on := machine.Line()
 	fmt.Printf("%s\n\n", on)
 	echo, plugin, proxy := filepath.Join(dir, "echoserver"), filepath.Join(dir, "bareplugin"), filepath.Join(dir, "sdkproxy")
 	for out, pkg := range map[string]string{echo: "echoserver", plugin: "bareplugin", proxy: "sdkproxy"} {
@@ -103,7 +104,7 @@ func run(ctx context.Context, bin, out string, only selection) error {
 	if err = errors.Join(err, t.flush()); err != nil || out == "" {
 		return err
 	}
-	page, err := (&results{machine: on, commit: commit(), rows: t.rows}).markdown()
+	page, err := (&results{machine: on, commit: machine.Commit(), rows: t.rows}).markdown()
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +11,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/bench/internal/load"
+	"github.com/collet-dev/collet/bench/internal/proc"
 	"github.com/collet-dev/collet/host"
 )
 
@@ -130,7 +128,7 @@ func reportPeak(ctx context.Context, bin, echo string, results, bytes int) error
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		return err
 	}
-	before, err := procBytes("/proc/self/status", "VmRSS")
+	before, err := proc.Bytes("/proc/self/status", "VmRSS")
 	if err != nil {
 		return err
 	}
@@ -139,7 +137,7 @@ func reportPeak(ctx context.Context, bin, echo string, results, bytes int) error
 			return err
 		}
 	}
-	after, err := procBytes("/proc/self/status", "VmHWM")
+	after, err := proc.Bytes("/proc/self/status", "VmHWM")
 	if err != nil {
 		return err
 	}
@@ -201,27 +199,11 @@ func pssOf(ctx context.Context, h *host.Host) ([]int64, error) {
 	}
 	var samples []int64
 	for _, s := range listing.Servers {
-		b, err := procBytes(fmt.Sprintf("/proc/%d/smaps_rollup", s.Pid), "Pss")
+		b, err := proc.Bytes(fmt.Sprintf("/proc/%d/smaps_rollup", s.Pid), "Pss")
 		if err != nil {
 			return nil, err
 		}
 		samples = append(samples, b)
 	}
 	return samples, nil
-}
-
-// procBytes reads one "Key: 12 kB" line of a file under /proc.
-func procBytes(file, key string) (int64, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return 0, err
-	}
-	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
-		name, value, _ := strings.Cut(s.Text(), ":")
-		if name == key {
-			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-			return n << 10, err
-		}
-	}
-	return 0, errors.New(file + " has no " + key)
 }

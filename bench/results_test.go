@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/collet-dev/collet/bench/internal/proc"
 )
 
 // whole are the results of a run in which each figure was measured once.
@@ -100,11 +102,11 @@ func TestFamily(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, n, err := family(os.Getpid(), filepath.Dir(self))
+	sum, n, err := proc.Family(os.Getpid(), filepath.Dir(self))
 	if err != nil || n != 1 || sum < 1<<20 {
 		t.Errorf("of this program's directory: %d bytes, %d processes, %v", sum, n, err)
 	}
-	if sum, n, err := family(os.Getpid(), t.TempDir()); err != nil || n != 0 || sum != 0 {
+	if sum, n, err := proc.Family(os.Getpid(), t.TempDir()); err != nil || n != 0 || sum != 0 {
 		t.Errorf("of another directory: %d bytes, %d processes, %v", sum, n, err)
 	}
 }
