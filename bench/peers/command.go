@@ -50,7 +50,11 @@ func (f *field) measureCommands(ctx context.Context) ([]commandFigure, error) {
 		_, err := each(func(c cli) []string { return c.daemon(verb) })
 		return err
 	}
-	defer func() { _ = daemons("stop") }()
+	defer func() {
+		for _, c := range all {
+			_, _ = c.time(context.WithoutCancel(ctx), c.daemon("stop"))
+		}
+	}()
 	alone := func() error { return daemons("stop") } // mcporter starts its daemon by itself
 	var figures []commandFigure
 	for _, m := range []struct {

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/collet-dev/collet/bench/internal/machine"
@@ -32,7 +33,7 @@ func main() {
 	npm := flag.String("npm", ".cache/peers", "the directory that the packages of bench/peers/npm are installed in")
 	out := flag.String("out", "", "the `FILE` to write the page to, besides stdout")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *bin, *npm, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
