@@ -21,7 +21,7 @@ processes of their adapters, calls since the watch began, calls in flight and th
 last error. On a terminal the view is replaced as things happen; elsewhere each
 thing that happens is a line. It ends with Ctrl-C, with exit code 130, or with the
 host, with 4.`
-	opts := &serversWatchOptions{Streams: f.Streams, Now: time.Now, Host: func(ctx context.Context) (watched, error) { return f.runningHost(ctx) }}
+	opts := &serversWatchOptions{Streams: f.Streams, Now: time.Now, Resized: terminal.Resized, Host: func(ctx context.Context) (watched, error) { return f.runningHost(ctx) }}
 	var look bool
 	cmd.Flags().BoolVar(&look, "watch", false, "show the servers of the running host, until Ctrl-C")
 	help := cmd.RunE

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ import (
 // watched is a host of another process, which tells what happens to its servers.
 type watched interface {
 	Watch(ctx context.Context, hear func(control.News)) error
-	Servers() []host.Server
+	Status(ctx context.Context) (*control.Status, error)
 	Close() error
 }
 
@@ -43,47 +44,117 @@ type serversWatchOptions struct {
 	Streams *terminal.Streams
 	Host    func(context.Context) (watched, error)
 	Now     func() time.Time
+	// Resized tells that the terminal may have another size, until stop is called.
+	Resized func() (tells <-chan os.Signal, stop func())
 }
 
-// redrawStep is the least time between two views: as often as an eye follows, however
-// many calls there are.
-const redrawStep = 100 * time.Millisecond
+const (
+	// redrawStep is the least time between two views: as often as an eye follows, however
+	// many calls there are.
+	redrawStep = 100 * time.Millisecond
+	// stateWait is how long the host may take to say how its servers are, which it has in
+	// memory, before they are shown as unknown.
+	stateWait = time.Second
+	// stateStep is how often that is asked for a view while nothing is heard: a host that
+	// hangs says nothing of it.
+	stateStep = 2 * time.Second
+	// unreadStep is how often somebody is looked for who reads.
+	unreadStep = 100 * time.Millisecond
+)
 
 func serversWatchRun(ctx context.Context, opts *serversWatchOptions) error {
 	h, err := opts.Host(ctx)
 	if err != nil {
 		return err
 	}
-	defer h.Close()
 	w := &watch{tallies: map[string]*tally{}, fresh: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
+	answers := make(chan []host.Server, 1) // nil when the host did not say
 	var work sync.WaitGroup
-	defer work.Wait()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	defer func() {
+		cancel()
+		h.Close() // before it is waited for: a host that hangs does not end what it was asked
+		work.Wait()
+	}()
 	work.Go(func() { ended <- h.Watch(ctx, w.hear) })
-	show := w.lines(opts)
-	if opts.Streams.Redraws() {
+
+	show, redraws := w.lines(opts), opts.Streams.Redraws()
+	var asks <-chan time.Time
+	if redraws {
 		show = w.table(opts)
+		tick := time.NewTicker(stateStep)
+		defer tick.Stop()
+		asks = tick.C
+	}
+	look := time.NewTicker(unreadStep)
+	defer look.Stop()
+	resized, stop := opts.Resized()
+	defer stop()
+
+	var (
+		servers     []host.Server // as the host last said
+		asking, now bool          // whether it is asked; whether it has said so just now
+		late, rest  <-chan time.Time
+	)
+	ask := func() {
+		if asking {
+			return
+		}
+		asking, late = true, time.After(stateWait)
+		work.Go(func() {
+			s, err := h.Status(ctx) // ends with the connection, which a host that hangs loses
+			if err != nil {
+				answers <- nil
+				return
+			}
+			answers <- append([]host.Server{}, s.Servers...)
+		})
 	}
 	for {
+		fresh := w.fresh
+		if asking || rest != nil {
+			fresh = nil
+		}
+		var err error
 		select {
-		case <-w.fresh:
-			if err := show(h.Servers()); err != nil {
-				cancel(err)
-				return err
+		case <-fresh:
+			ask()
+		case <-asks:
+			ask()
+		case s := <-answers:
+			asking, late, now = false, nil, s != nil
+			if now {
+				servers = s
 			}
-		case err := <-ended:
+			err = show(servers, now)
+			if redraws {
+				rest = time.After(redrawStep)
+			}
+		case <-late:
+			late, now = nil, false
+			err = show(servers, now)
+		case <-rest:
+			rest = nil
+		case <-resized:
+			if redraws && servers != nil {
+				err = show(servers, now)
+			}
+		case <-look.C:
+			if opts.Streams.Unread() {
+				return nil
+			}
+		case why := <-ended:
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return exitf(exitUnreachable, "there is nothing to watch any more: %v", err)
+			_ = show(servers, false) // what was heard last
+			return exitf(exitUnreachable, "%v", why)
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		if opts.Streams.Redraws() {
-			select {
-			case <-time.After(redrawStep):
-			case <-ctx.Done():
-			}
+		if err != nil {
+			return err
 		}
 	}
 }
@@ -150,16 +221,21 @@ func outcomeOf(n control.News) string {
 	return n.Class
 }
 
-// table is a view that is replaced whenever there is something new.
-func (w *watch) table(opts *serversWatchOptions) func([]host.Server) error {
+// table is a view that is replaced whenever there is something new. Without now the
+// servers are as the host said some time ago.
+func (w *watch) table(opts *serversWatchOptions) func(servers []host.Server, now bool) error {
 	screen := opts.Streams.Screen()
-	return func(servers []host.Server) error {
+	return func(servers []host.Server, now bool) error {
+		opts.Streams.Measure() // the table is made for the width
 		w.mu.Lock()
 		rows := make([][]string, 0, len(servers))
 		for _, s := range servers {
 			t := w.tallies[s.Name]
 			if t == nil {
 				t = &tally{}
+			}
+			if !now {
+				s = host.Server{Name: s.Name, State: "unknown", Error: "the running host does not answer"}
 			}
 			rows = append(rows, []string{s.Name, s.State, pidText(s.Pid), strconv.Itoa(t.calls), strconv.Itoa(t.running), cmp.Or(s.Error, t.last)})
 		}
@@ -176,10 +252,14 @@ func (w *watch) table(opts *serversWatchOptions) func([]host.Server) error {
 }
 
 // lines tells one thing after the other: first how every server is, then what becomes
-// of them.
-func (w *watch) lines(opts *serversWatchOptions) func([]host.Server) error {
+// of them. Without now the servers are as the host said some time ago, and nothing is told
+// of them but what was heard.
+func (w *watch) lines(opts *serversWatchOptions) func(servers []host.Server, now bool) error {
 	begun := false
-	return func(servers []host.Server) error {
+	return func(servers []host.Server, now bool) error {
+		if !begun && !now {
+			return nil // it is told once the host says how they are
+		}
 		w.mu.Lock()
 		news := w.news
 		w.news = nil
@@ -207,6 +287,8 @@ func (w *watch) lines(opts *serversWatchOptions) func([]host.Server) error {
 			lost += n.Lost
 			switch s := known[n.Server]; {
 			case s == nil: // the configuration changed, or a call named no server
+			case n.State != "" && !now:
+				line(n.Server, n.State)
 			case n.State != "":
 				line(n.Server, stateText(n.State, s))
 			case n.Ended:

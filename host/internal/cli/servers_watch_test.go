@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -20,15 +22,28 @@ type told struct {
 	servers []host.Server
 	hear    chan control.News
 	ended   chan error
+	hangs   bool // it is there, and answers nothing
+	closed  chan struct{}
+	resized chan os.Signal
+	streams *terminal.Streams
 }
 
-func (h *told) Servers() []host.Server {
+func (h *told) Status(context.Context) (*control.Status, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append([]host.Server{}, h.servers...)
+	if h.hangs {
+		h.mu.Unlock()
+		<-h.closed
+		h.mu.Lock()
+		return nil, net.ErrClosed
+	}
+	return &control.Status{Servers: append([]host.Server{}, h.servers...)}, nil
 }
 
-func (h *told) Close() error { return nil }
+func (h *told) Close() error {
+	close(h.closed)
+	return nil
+}
 
 func (h *told) Watch(ctx context.Context, hear func(control.News)) error {
 	hear(control.News{})
@@ -39,6 +54,12 @@ func (h *told) Watch(ctx context.Context, hear func(control.News)) error {
 		case err := <-h.ended:
 			return err
 		case <-ctx.Done():
+			h.mu.Lock()
+			hangs := h.hangs
+			h.mu.Unlock()
+			if hangs {
+				<-h.closed
+			}
 			return ctx.Err()
 		}
 	}
@@ -57,11 +78,13 @@ func watching(t *testing.T, ctx context.Context, h *told, onTerminal bool) (look
 	if onTerminal {
 		streams.Width = 100
 	}
+	h.streams = streams
 	ended := make(chan error, 1)
 	go func() {
 		ended <- serversWatchRun(ctx, &serversWatchOptions{
 			Streams: streams, Now: func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) },
-			Host: func(context.Context) (watched, error) { return h, nil },
+			Host:    func(context.Context) (watched, error) { return h, nil },
+			Resized: func() (<-chan os.Signal, func()) { return h.resized, func() {} },
 		})
 	}()
 	return func() string {
@@ -81,7 +104,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func newTold() *told {
 	return &told{
 		servers: []host.Server{{Name: "a", State: "ready", Pid: 7}, {Name: "b", State: "idle"}},
-		hear:    make(chan control.News), ended: make(chan error),
+		hear:    make(chan control.News), ended: make(chan error), closed: make(chan struct{}), resized: make(chan os.Signal),
 	}
 }
 
@@ -152,8 +175,66 @@ func TestServersWatchInLines(t *testing.T) {
 			t.Errorf("%q\nwant\n%q", got, want)
 		}
 		h.ended <- errors.New("the connection ended")
-		if err := end(); exitCode(err) != exitUnreachable || !strings.Contains(err.Error(), "nothing to watch any more: the connection ended") {
+		if err := end(); exitCode(err) != exitUnreachable || !strings.Contains(err.Error(), "the connection ended") {
 			t.Errorf("after the host's end: %v", err)
+		}
+	})
+}
+
+// A terminal that becomes narrower has the view anew at once, without a line that is
+// longer than it.
+func TestServersWatchResized(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newTold()
+		h.servers[0].Error = strings.Repeat("日本 ", 30)
+		ctx, cancel := context.WithCancel(t.Context())
+		look, end := watching(t, ctx, h, true)
+		look()
+		for _, width := range []int{30, 12, 1} {
+			before := time.Now()
+			h.streams.Width = width
+			h.resized <- os.Interrupt // what it is does not matter
+			synctest.Wait()
+			if waited := time.Since(before); waited != 0 {
+				t.Errorf("it took %s", waited)
+			}
+			view := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "", "\x1b[J", "", "\x1b[2K", "").Replace(look())
+			_, view, _ = strings.Cut(view, "A") // the cursor goes up
+			lines := strings.Split(strings.TrimSuffix(view, "\n"), "\n")
+			if len(lines) != 3 {
+				t.Fatalf("at %d: %q", width, lines)
+			}
+			for _, l := range lines {
+				if terminal.Columns(l) > width {
+					t.Errorf("%q is longer than %d", l, width)
+				}
+			}
+		}
+		cancel()
+		_ = end()
+	})
+}
+
+// A host that hangs is told of, though nothing happens, and keeps nobody from leaving.
+func TestServersWatchHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newTold()
+		ctx, cancel := context.WithCancel(t.Context())
+		look, end := watching(t, ctx, h, true)
+		if text := look(); !strings.Contains(text, "ready") {
+			t.Fatalf("%q", text)
+		}
+		h.mu.Lock()
+		h.hangs = true
+		h.mu.Unlock()
+		time.Sleep(stateStep + stateWait)
+		if text := look(); strings.Contains(text, "ready") || strings.Count(text, "unknown") != 2 || !strings.Contains(text, "does not answer") {
+			t.Errorf("of a host that hangs: %q", text)
+		}
+		before := time.Now()
+		cancel()
+		if err := end(); exitCode(err) != exitCanceled || time.Since(before) != 0 {
+			t.Errorf("after Ctrl-C: %v, %s later", err, time.Since(before))
 		}
 	})
 }

@@ -109,6 +109,18 @@ func (s *Streams) Direct() io.Writer {
 	return s.Out
 }
 
+// Unread reports whether nobody reads Out any more. A terminal is always read.
+func (s *Streams) Unread() bool {
+	p, ok := s.Out.(*pipeWriter)
+	if !ok || s.OutTerminal {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = p.closed || unread(p.w)
+	return p.closed
+}
+
 // ReaderGone says whether a write failed because nobody reads any more.
 func ReaderGone(err error) bool { return err != nil && isClosedPipe(err) }
 
@@ -117,8 +129,13 @@ func (s *Streams) Bold(text string) string {
 	if !s.Color {
 		return text
 	}
-	return "\x1b[1m" + text + "\x1b[0m"
+	return boldBegin + text + boldEnd
 }
+
+const (
+	boldBegin = "\x1b[1m"
+	boldEnd   = "\x1b[0m"
+)
 
 // pipeWriter ends quietly when its reader has gone.
 type pipeWriter struct {

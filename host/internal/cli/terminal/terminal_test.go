@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -158,6 +159,29 @@ func TestClosedPipe(t *testing.T) {
 	}
 }
 
+// That nobody reads a pipe any more is seen before anything is written.
+func TestUnread(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	s := &Streams{Out: &pipeWriter{w: w}}
+	if s.Unread() {
+		t.Error("it is read")
+	}
+	r.Close()
+	if runtime.GOOS == "windows" { // which says so once something is written
+		_, _ = s.Out.Write([]byte("x"))
+	}
+	if !s.Unread() {
+		t.Error("nobody reads it")
+	}
+	if (&Streams{Out: &pipeWriter{w: w}, OutTerminal: true}).Unread() || (&Streams{Out: w}).Unread() {
+		t.Error("only a stream of the process that is no terminal can be left")
+	}
+}
+
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
@@ -281,26 +305,33 @@ func TestBar(t *testing.T) {
 // What a screen shows takes the place of what it showed, and stays within a terminal.
 func TestScreen(t *testing.T) {
 	var out strings.Builder
-	rows := 0
-	s := &Streams{Out: &out, OutTerminal: true, size: func() (int, int, error) { return 33, rows, nil }}
+	columns, rows := 0, 0
+	s := &Streams{Out: &out, OutTerminal: true, size: func() (int, int, error) { return columns, rows, nil }}
 	v := s.Screen()
 	for _, step := range []struct {
-		rows        int
-		lines, want string
+		columns, rows int
+		lines, want   string
 	}{
-		{10, "a b", "\x1b[2Ka\n\x1b[2Kb\n\x1b[J"},
-		{10, "c", "\x1b[2A\x1b[2Kc\n\x1b[J"},
-		{4, "a b c d", "\x1b[1A\x1b[2Ka\n\x1b[2Kb\n\x1b[2K... and 2 more\n\x1b[J"},
-		{4, "a b c", "\x1b[3A\x1b[2Ka\n\x1b[2Kb\n\x1b[2Kc\n\x1b[J"},
-		{0, "a b c d", "\x1b[3A\x1b[2Ka\n\x1b[2Kb\n\x1b[2Kc\n\x1b[2Kd\n\x1b[J"},
+		{33, 10, "a b", "\x1b[2Ka\n\x1b[2Kb\n\x1b[J"},
+		{33, 10, "c", "\x1b[2A\x1b[2Kc\n\x1b[J"},
+		{33, 10, "c", ""},
+		{33, 4, "a b c d", "\x1b[1A\x1b[2Ka\n\x1b[2Kb\n\x1b[2K... and 2 more\n\x1b[J"},
+		{33, 4, "a b c", "\x1b[3A\x1b[2Ka\n\x1b[2Kb\n\x1b[2Kc\n\x1b[J"},
+		{33, 0, "a b c d", "\x1b[3A\x1b[2Ka\n\x1b[2Kb\n\x1b[2Kc\n\x1b[2Kd\n\x1b[J"},
+		{33, 2, "a b", "\x1b[4A\x1b[2Ka\n\x1b[J"},
+		{8, 9, "12345678 123456789 日本日本 日本日本日", "\x1b[1A\x1b[2K12345678\n\x1b[2K1234567…\n\x1b[2K日本日本\n\x1b[2K日本日…\n\x1b[J"},
+		// The terminal has broken each line into three.
+		{3, 9, "\x1b[1mabcd\x1b[0m", "\x1b[12A\x1b[2K\x1b[1mab…\x1b[0m\n\x1b[J"},
+		{2, 9, "x", "\x1b[2A\x1b[2Kx\n\x1b[J"},
+		{40, 9, "\x1b[1mx\x1b[0m", "\x1b[1A\x1b[2K\x1b[1mx\x1b[0m\n\x1b[J"},
 	} {
 		out.Reset()
-		rows = step.rows
+		columns, rows = step.columns, step.rows
 		if err := v.Show(strings.Fields(step.lines)); err != nil || out.String() != step.want {
-			t.Errorf("%q on %d rows: %q, want %q (%v)", step.lines, step.rows, out.String(), step.want, err)
+			t.Errorf("%q on %d rows of %d: %q, want %q (%v)", step.lines, step.rows, step.columns, out.String(), step.want, err)
 		}
-	}
-	if s.Width != 33 {
-		t.Errorf("the width is %d after it changed to 33", s.Width)
+		if s.Width != step.columns {
+			t.Errorf("the width is %d, not %d", s.Width, step.columns)
+		}
 	}
 }

@@ -2,7 +2,11 @@ package control
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"sync"
+	"syscall"
 
 	"github.com/collet-dev/collet/host"
 )
@@ -98,7 +102,16 @@ func (c *Client) Watch(ctx context.Context, hear func(News)) error {
 			hear(n)
 		}
 	})
+	if lost, ok := errors.AsType[*errLost](err); ok && closedThere(lost.err) {
+		return fmt.Errorf("the running host (pid %d) has ended", lost.pid)
+	}
 	return err
+}
+
+// closedThere reports whether a connection ended because the other end closed it, as a
+// host does that ends; what was on the way to it does not matter.
+func closedThere(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // Restart is Host.Restart.
