@@ -107,6 +107,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/lockfile":   "processes change the file one at a time",
 	},
 	"host/internal/consent": {
+		"host/internal/regular":    "a pipe in the place of its file is not waited for",
 		"host/internal/sharedfile": "the file is replaced while others read it",
 		"host/internal/lockfile":   "processes add to the file one at a time",
 		"host/internal/name":       "revocations name tools by patterns",
@@ -249,10 +250,14 @@ var hostRules = map[string]map[string]string{
 		"host/internal/schema":   "all servers share the compiled schemas of plugins",
 	},
 	"host/internal/layer": {
-		"host/internal/config": "what it finds are the sources that config merges",
-		"host/internal/trust":  "a project's file counts when it is trusted",
+		"host/internal/regular": "a pipe in the place of a configuration is not waited for",
+		"host/internal/config":  "what it finds are the sources that config merges",
+		"host/internal/trust":   "a project's file counts when it is trusted",
 	},
-	"host/internal/sharedfile": {},
+	"host/internal/sharedfile": {
+		"host/internal/regular": "a pipe in the place of a file is not waited for",
+	},
+	"host/internal/regular": {},
 	"host/internal/lockfile": {
 		"host/internal/sharedfile": "whoever holds a lock can remove its file",
 	},
@@ -264,12 +269,14 @@ var hostRules = map[string]map[string]string{
 	"host/internal/name":                {},
 	"host/internal/plugins/attestation": {},
 	"host/internal/plugins/install": {
+		"host/internal/regular":             "a pipe in the place of a receipt is not waited for",
 		"host/internal/sharedfile":          "a plugin is replaced while others look for it",
 		"host/internal/lockfile":            "processes put plugins in place one at a time",
 		"host/internal/plugins/attestation": "it finds bundles, and receipts name who signed",
 	},
 	"host/internal/pace": {},
 	"host/internal/pins": {
+		"host/internal/regular":   "a pipe in the place of a plugin is not waited for",
 		"host/internal/versioned": "its file says which version it is",
 		"host/internal/lockfile":  "processes change mcp.lock one at a time",
 		"host/internal/rawjson":   "digests are of JSON written in one way",
@@ -277,6 +284,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/statedir":  "nobody else puts files in the place of copies",
 	},
 	"host/internal/plugins": {
+		"host/internal/regular":    "a pipe in the place of what is cached is not waited for",
 		"host/internal/sharedfile": "what is kept is replaced while others read it",
 		"host/internal/name":       "near misses of a plugin's name",
 		"sdk/describe":             "descriptions are cached",
@@ -287,10 +295,12 @@ var hostRules = map[string]map[string]string{
 	"host/internal/rawtoml": {},
 	"host/internal/redact":  {},
 	"host/internal/rewrite": {
+		"host/internal/regular":    "a pipe in the place of a file is not waited for",
 		"host/internal/sharedfile": "the file is replaced while others read it",
 	},
 	"host/internal/reload": {},
 	"host/internal/results": {
+		"host/internal/regular":  "a pipe in the place of a result is not waited for",
 		"host/internal/lockfile": "processes make room one at a time",
 		"host/internal/rawjson":  "parts of results are written as JSON",
 		"host/internal/statedir": "nobody else puts results into its directory",
@@ -322,6 +332,7 @@ var hostRules = map[string]map[string]string{
 		"sdk/recording":            "what goes over the boundary can be written down",
 	},
 	"host/internal/snapshot": {
+		"host/internal/regular":    "a pipe in the place of a snapshot is not waited for",
 		"host/internal/sharedfile": "a snapshot is replaced while others read it",
 		"host/internal/catalog":    "tools are kept as they were offered",
 		"host/internal/statedir":   "nobody else puts snapshots into its directory",

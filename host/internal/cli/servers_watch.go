@@ -148,7 +148,9 @@ func serversWatchRun(ctx context.Context, opts *serversWatchOptions) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			_ = show(servers, false) // what was heard last
+			if !redraws {
+				_ = show(servers, false) // what was heard last
+			}
 			return exitf(exitUnreachable, "%v", why)
 		case <-ctx.Done():
 			return ctx.Err()

@@ -25,6 +25,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
 	"github.com/collet-dev/collet/host/internal/name"
+	"github.com/collet-dev/collet/host/internal/regular"
 	"github.com/collet-dev/collet/host/internal/sharedfile"
 	"github.com/collet-dev/collet/host/internal/statedir"
 )
@@ -204,7 +205,7 @@ func (s *Store) append(root *os.Root, r *Record) (err error) {
 	if err != nil {
 		return err
 	}
-	file, err := root.OpenFile(fileName, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	file, err := regular.In(root, fileName, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -216,9 +217,6 @@ func (s *Store) append(root *os.Root, r *Record) (err error) {
 	info, err := file.Stat()
 	if err != nil {
 		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file", fileName)
 	}
 	if size := info.Size(); size > 0 {
 		var last [1]byte
@@ -291,7 +289,7 @@ func (s *Store) rewrite(root *os.Root, r *Record) error {
 		}
 		b.Write(line)
 	}
-	file, err := root.OpenFile(newName, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	file, err := regular.In(root, newName, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -332,7 +330,7 @@ func (s *Store) read(want func(line []byte) bool) ([]Record, error) {
 		return nil, fmt.Errorf("read the record of consents in %s: %w", s.Dir, err)
 	}
 	defer root.Close()
-	file, err := root.Open(fileName)
+	file, err := regular.In(root, fileName, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {

@@ -6,26 +6,18 @@ import (
 	"os"
 
 	"github.com/collet-dev/collet/host/internal/config"
+	"github.com/collet-dev/collet/host/internal/regular"
 )
-
-var errNotRegular = errors.New("it is no regular file")
 
 // read reads the file at path, whole and once, and at most one byte more than
 // config takes. A pipe or a device that lies there, perhaps put there by
 // somebody else, is neither waited for nor read.
 func read(path string) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
+	file, err := regular.Open(path)
 	if err != nil {
 		return nil, reason(err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, reason(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
 	data, err := io.ReadAll(io.LimitReader(file, config.MaxFile+1))
 	if err != nil {
 		return nil, reason(err)

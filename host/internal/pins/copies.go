@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/regular"
 	"github.com/collet-dev/collet/host/internal/statedir"
 )
 
@@ -160,7 +161,7 @@ var errMeanwhile = errors.New("it is being written to; try again")
 
 // copy makes the copy of a file, and returns the digest of what is in the copy.
 func (c *Copies) copy(ctx context.Context, root *os.Root, path, name string, was identity) (sum string, err error) {
-	from, err := os.Open(path)
+	from, err := regular.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -266,13 +267,25 @@ func (c *Copies) remembered(root *os.Root, file identity) (string, bool) {
 	known, ok := c.known[file.Path]
 	c.mu.Unlock()
 	if !ok {
-		data, err := root.ReadFile(indexName(file.Path))
+		data, err := readIndex(root, indexName(file.Path))
 		if err != nil || json.Unmarshal(data, &known) != nil || !isDigest(known.SHA256) {
 			return "", false
 		}
 	}
 	return known.SHA256, known.File == file
 }
+
+func readIndex(root *os.Root, name string) ([]byte, error) {
+	file, err := regular.In(root, name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxIndex))
+}
+
+// maxIndex is more than an index has, in bytes: a path and a few numbers.
+const maxIndex = 64 << 10
 
 func (c *Copies) remember(root *os.Root, file identity, sum string) {
 	if !file.settled() {
@@ -331,7 +344,7 @@ func identify(path string) (identity, error) {
 }
 
 func isScript(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return false, err
 	}
@@ -342,7 +355,7 @@ func isScript(path string) (bool, error) {
 }
 
 func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/collet-dev/collet/host/internal/regular"
 	"github.com/collet-dev/collet/host/internal/sharedfile"
 	"github.com/collet-dev/collet/sdk/describe"
 	"github.com/collet-dev/collet/sdk/failure"
@@ -200,7 +201,7 @@ func identify(path string) (identity, error) {
 }
 
 func hash(path string) (string, error) {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -272,7 +273,7 @@ func (c cache) keepDescription(sum string, d *describe.Description) {
 // read reports whether a file of the cache could be read into v. One that is not
 // there, too large or damaged is a miss.
 func read(path string, v any) bool {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return false
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
+	"github.com/collet-dev/collet/host/internal/regular"
 	"github.com/collet-dev/collet/host/internal/statedir"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -112,7 +113,7 @@ func (s *Store) find(owner *string, handle string) (*os.File, error) {
 	}
 	root, err := statedir.Open(s.Dir, false)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, regular.ErrOther):
 		return nil, notFound()
 	case err != nil:
 		return nil, refused(failure.Unknown, "read a kept result in %s: %w", s.Dir, err)
@@ -135,15 +136,15 @@ func (s *Store) find(owner *string, handle string) (*os.File, error) {
 			return nil, notFound()
 		}
 	}
-	file, err := root.Open(name)
+	file, err := regular.In(root, name, os.O_RDONLY, 0)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, regular.ErrOther):
 		return nil, notFound()
 	case err != nil:
 		return nil, refused(failure.Unknown, "read a kept result in %s: %w", s.Dir, err)
 	}
 	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) >= cmp.Or(s.Expiry, Expiry) {
+	if err != nil || time.Since(info.ModTime()) >= cmp.Or(s.Expiry, Expiry) {
 		file.Close()
 		return nil, notFound()
 	}

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/collet-dev/collet/host/internal/regular"
 	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
@@ -46,7 +47,7 @@ func Target(path string) (string, error) {
 // Read returns what is in a file, at most limit bytes and one more, and nil when
 // there is none.
 func Read(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -2,11 +2,15 @@
 
 package sharedfile
 
-import "os"
+import (
+	"os"
 
-// OpenFile is os.OpenFile.
+	"github.com/collet-dev/collet/host/internal/regular"
+)
+
+// OpenFile is regular.OpenFile.
 func OpenFile(path string, flag int, perm os.FileMode) (*os.File, error) {
-	return os.OpenFile(path, flag, perm)
+	return regular.OpenFile(path, flag, perm)
 }
 
 // Rename renames a file with what it is given, os.Rename or a method of os.Root.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/collet-dev/collet/host/internal/regular"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 	renameTry  = 5 * time.Millisecond
 )
 
-// OpenFile opens a file that may be renamed and removed meanwhile. A link out of its
+// OpenFile opens a regular file that may be renamed and removed meanwhile. A link out of its
 // directory is not followed.
 func OpenFile(path string, flag int, perm os.FileMode) (*os.File, error) {
 	dir, err := os.OpenRoot(filepath.Dir(path))
@@ -24,7 +26,7 @@ func OpenFile(path string, flag int, perm os.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	return dir.OpenFile(filepath.Base(path), flag, perm)
+	return regular.In(dir, filepath.Base(path), flag, perm)
 }
 
 // Rename renames a file with what it is given, os.Rename or a method of os.Root, and

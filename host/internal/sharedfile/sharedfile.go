@@ -1,4 +1,4 @@
-// Package sharedfile opens, renames and removes files that other processes have open,
+// Package sharedfile opens, renames and removes regular files that other processes have open,
 // as unix lets everybody do. On Windows whoever opens a file decides whether it may be
 // renamed or removed meanwhile, and package os says no.
 //

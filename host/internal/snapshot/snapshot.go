@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/catalog"
+	"github.com/collet-dev/collet/host/internal/regular"
 	"github.com/collet-dev/collet/host/internal/sharedfile"
 	"github.com/collet-dev/collet/host/internal/statedir"
 )
@@ -118,7 +119,7 @@ func (s *Store) read(k Key) (*Snapshot, error) {
 }
 
 func (s *Store) load(root *os.Root, name string) (data []byte, asked time.Time, err error) {
-	file, err := root.Open(name)
+	file, err := regular.In(root, name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -127,7 +128,7 @@ func (s *Store) load(root *os.Root, name string) (data []byte, asked time.Time, 
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > cmp.Or(s.MaxFile, MaxFile) {
+	if info.Size() > cmp.Or(s.MaxFile, MaxFile) {
 		return nil, time.Time{}, errors.New("it is no file that was kept here")
 	}
 	data = make([]byte, info.Size()) // a file never grows: it is replaced

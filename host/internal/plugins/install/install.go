@@ -33,6 +33,7 @@ import (
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
 	"github.com/collet-dev/collet/host/internal/plugins/attestation"
+	"github.com/collet-dev/collet/host/internal/regular"
 	"github.com/collet-dev/collet/host/internal/sharedfile"
 )
 
@@ -261,7 +262,7 @@ func (s Store) Receipt(name string) (*Receipt, error) {
 	if !pluginName().MatchString(name) {
 		return nil, ErrNotInstalled
 	}
-	f, err := os.Open(s.receiptPath(name))
+	f, err := regular.Open(s.receiptPath(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotInstalled
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package layer
+package regular
 
 import "golang.org/x/sys/unix"
 

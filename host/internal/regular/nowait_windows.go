@@ -1,4 +1,4 @@
-package layer
+package regular
 
 // noWait: opening does not wait for anybody there.
 const noWait = 0
