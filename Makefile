@@ -51,13 +51,15 @@ pages:
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
+install uninstall: export PREFIX := $(PREFIX)
+install uninstall: export DESTDIR := $(DESTDIR)
 ## install: programs, manual pages, completions and a service below $(DESTDIR)$(PREFIX); see docs/install.md
 install: build pages
-	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install.sh install bin $(PAGES)
+	packaging/install.sh install bin $(PAGES)
 
 ## uninstall: what install has put there
 uninstall:
-	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install.sh uninstall
+	packaging/install.sh uninstall
 
 ## run: list the tools of the shipped mcp.toml and call two of them
 run: build servers

@@ -41,7 +41,7 @@ install() {
 		[ -x "$bin/$p" ] || die "there is no $bin/$p: run make build"
 	done
 	[ -f "$pages/man/man1/collet.1" ] || die "there are no manual pages in $pages: run make pages"
-	case $prefix in *[\"\&\|\\%\$\`]*) die "PREFIX '$prefix' has characters that a service's file cannot hold" ;; esac
+	case $prefix in *[\"\'\&\|\\%\$\`\<\>]*) die "PREFIX '$prefix' has characters that a service's file cannot hold" ;; esac
 	work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 	new=$work/installed && : >"$new"
 

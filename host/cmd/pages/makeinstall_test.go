@@ -59,7 +59,7 @@ func TestMakeInstall(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("no make here")
 	}
-	p := place{root: filepath.Join(t.TempDir(), "dest"), prefix: "/opt/collet", pages: filepath.Join(t.TempDir(), "share")}
+	p := place{root: filepath.Join(t.TempDir(), "dest"), prefix: "/opt/a collet", pages: filepath.Join(t.TempDir(), "share")}
 	p.makeTarget(t, "install")
 	at := func(file string) string { return filepath.Join(p.root, p.prefix, file) }
 

@@ -217,6 +217,8 @@ func TestInstallRefuses(t *testing.T) {
 		"no programs":       {func(p *place) { p.bin = t.TempDir() }, "run make build"},
 		"no pages":          {func(p *place) { p.pages = t.TempDir() }, "run make pages"},
 		"a strange prefix":  {func(p *place) { p.prefix = "/opt/$x" }, "cannot hold"},
+		"an apostrophe":     {func(p *place) { p.prefix = "/opt/it's" }, "cannot hold"},
+		"markup":            {func(p *place) { p.prefix = "/opt/a<b" }, "cannot hold"},
 	} {
 		p := whole
 		p.root = t.TempDir()
@@ -233,7 +235,7 @@ func TestInstallRefuses(t *testing.T) {
 // The files of services are such to those who read them.
 func TestServices(t *testing.T) {
 	p := newPlace(t)
-	p.prefix = "/opt/collet"
+	p.prefix = "/opt/a collet"
 	for _, service := range []string{"systemd", "launchd"} {
 		p.root = t.TempDir()
 		p.install(t, service)
@@ -244,7 +246,7 @@ func TestServices(t *testing.T) {
 				return
 			}
 			unit, err := os.ReadFile(filepath.Join(share, "systemd", "user", "collet.service"))
-			if err != nil || !strings.Contains(string(unit), "\nExecStart=/opt/collet/bin/collet serve --http 127.0.0.1:") {
+			if err != nil || !strings.Contains(string(unit), "\nExecStart=\"/opt/a collet/bin/collet\" serve --http 127.0.0.1:") {
 				t.Fatalf("%v\n%s", err, unit)
 			}
 			if _, err := exec.LookPath("systemd-analyze"); err != nil {
@@ -252,7 +254,7 @@ func TestServices(t *testing.T) {
 			}
 			// It looks for the program, which is below the root here.
 			file := filepath.Join(t.TempDir(), "collet.service")
-			if err := os.WriteFile(file, bytes.ReplaceAll(unit, []byte("/opt/collet"), []byte(filepath.Join(p.root, p.prefix))), 0o600); err != nil {
+			if err := os.WriteFile(file, bytes.ReplaceAll(unit, []byte(p.prefix), []byte(filepath.Join(p.root, p.prefix))), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			cmd := exec.Command("systemd-analyze", "verify", "--user", "--man=no", file)
@@ -289,7 +291,7 @@ func plist(t *testing.T, file string) {
 		}
 	}
 	if !slices.ContainsFunc(texts, func(s string) bool {
-		return strings.HasPrefix(s, `exec "/opt/collet/bin/collet" serve --http 127.0.0.1:`)
+		return strings.HasPrefix(s, `exec "/opt/a collet/bin/collet" serve --http 127.0.0.1:`)
 	}) {
 		t.Errorf("no command: %q", texts)
 	}
