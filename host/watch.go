@@ -109,7 +109,7 @@ func sameLayer(a, b Layer) bool {
 func (w *watch) read() (layers []Layer, problems []Problem) {
 	keep := func(l Layer, why string) {
 		layers = append(layers, l)
-		problems = append(problems, Problem{File: l.File, Message: why + "; what it said before stays in effect"})
+		problems = append(problems, Problem{File: l.File, Message: why + "; its previous content stays in effect"})
 	}
 	add := func(l Layer) {
 		if fault := faultOf(l); fault == nil {

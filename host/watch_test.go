@@ -114,13 +114,13 @@ func TestWatchNamedFile(t *testing.T) {
 	put(t, file, "[servers.a]\nplugin='hello'\n[servers.b]\nplugn='hello'\n[servers.c]\nplugin='hello'\n")
 	f.holds("a b c; ", ":4: servers.b.plugn: ")
 	put(t, file, "[servers.a]\nplugin='hello'\n[servers.d\n")
-	f.holds("a b c; ", file+":3:", "what it said before stays in effect")
+	f.holds("a b c; ", file+":3:", "its previous content stays in effect")
 	put(t, file, "[servers.a\n") // still the same good one
-	f.holds("a b c; ", file+":1:", "what it said before stays in effect")
+	f.holds("a b c; ", file+":1:", "its previous content stays in effect")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	f.holds("a b c; ", "cannot be read", "what it said before stays in effect")
+	f.holds("a b c; ", "cannot be read", "its previous content stays in effect")
 	put(t, file, "[servers.d]\nplugin='hello'\n")
 	f.is("d; ")
 }
@@ -181,7 +181,7 @@ func TestWatchLayersAndTrust(t *testing.T) {
 	f.is("p u v; ")
 
 	put(t, project, "[servers.evil]\nplugin='hello'\n[servers.u]\nenabled=false\n")
-	f.holds("p u v; ", project+": has changed and is not trusted", "what it said before stays in effect")
+	f.holds("p u v; ", project+": has changed and is not trusted", "its previous content stays in effect")
 	put(t, user, "[servers.u]\nplugin='hello'\n")
 	f.holds("p u; ", "is not trusted")
 	trust()
@@ -200,7 +200,7 @@ func TestWatchLayersAndTrust(t *testing.T) {
 	}
 	f.is("u; ")
 	put(t, user, "[servers")
-	f.holds("u; ", "what it said before stays in effect")
+	f.holds("u; ", "its previous content stays in effect")
 	if err := os.Remove(user); err != nil {
 		t.Fatal(err)
 	}

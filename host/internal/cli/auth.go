@@ -27,7 +27,7 @@ type authenticator interface {
 }
 
 func newCmdAuth(f *Factory) *cobra.Command {
-	return group("auth <command>", "Log in to servers that want it", "  collet auth login github\n  collet auth status",
+	return group("auth <command>", "Log in to servers, log out, and show where you are logged in", "  collet auth login github\n  collet auth status",
 		newCmdAuthLogin(f, nil), newCmdAuthLogout(f, nil), newCmdAuthStatus(f, nil))
 }
 
@@ -45,11 +45,13 @@ func newCmdAuthLogin(f *Factory, runF func(context.Context, *authLoginOptions) e
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
 		Short: "Log in to a server with a browser",
-		Long: `Log in to a server with a browser. The browser comes back to a port of this machine.
-Where it runs elsewhere it shows an error then: copy the address that it shows, and
-paste it here; whichever comes first counts. With grant = "device_code" in the oauth
-table of mcp.toml there is a code to enter on any device instead. A script uses grant
-= "client_credentials" or token_command, which need nobody.`,
+		Long: `Log in to a server with a browser. When you have logged in, the browser is sent back to
+a port of this machine. A browser on another machine shows an error at that point: copy
+the address that it shows, and paste it here. collet uses whichever arrives first.
+
+With grant = "device_code" in the oauth table of mcp.toml, you enter a code on any
+device instead. For scripts, use grant = "client_credentials" or token_command, which
+need no person.`,
 		Example: "  collet auth login github\n  collet auth login github --no-browser",
 		Args:    exactly(1, "the server's NAME"),
 
@@ -62,8 +64,8 @@ table of mcp.toml there is a code to enter on any device instead. A script uses 
 			return authLoginRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.Paste, "paste", false, "open no browser here, and read the address it ended at from stdin, whatever that is")
-	cmd.Flags().BoolVar(&opts.NoBrowser, "no-browser", false, "print the address to log in at, and open nothing")
+	cmd.Flags().BoolVar(&opts.Paste, "paste", false, "do not open a browser; read the address at which the login ends from stdin, even if that is not a terminal")
+	cmd.Flags().BoolVar(&opts.NoBrowser, "no-browser", false, "print the address of the login instead of opening a browser")
 	return cmd
 }
 
@@ -136,7 +138,7 @@ func newCmdAuthLogout(f *Factory, runF func(context.Context, *authLogoutOptions)
 	opts := &authLogoutOptions{Streams: f.Streams, Host: f.openOwn}
 	return &cobra.Command{
 		Use:   "logout SERVER",
-		Short: "Forget a server's credential, and give its tokens back",
+		Short: "Log out of a server: delete its credential and revoke its tokens",
 		Args:  exactly(1, "the server's NAME"),
 
 		ValidArgsFunction: f.complete(completeServer),
@@ -182,9 +184,9 @@ func newCmdAuthStatus(f *Factory, runF func(context.Context, *authStatusOptions)
 	opts := &authStatusOptions{Streams: f.Streams, Host: f.openOwn}
 	cmd := &cobra.Command{
 		Use:   "status [SERVER]",
-		Short: "Show which servers somebody is logged in to; asks none",
-		Long: `Show the credentials of the servers that could have one. Of a server that is named
-the exit code is 5 when somebody has to log in.`,
+		Short: "Show which servers you are logged in to, without contacting them",
+		Long: `Show the credentials of all servers that can have one, or of SERVER alone. With SERVER,
+the exit code is 5 if you have to log in.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("unexpected argument %q", args[1])
@@ -219,7 +221,7 @@ func authStatusRun(ctx context.Context, opts *authStatusOptions) error {
 	if opts.JSON {
 		err = printCredentials(opts.Streams, all)
 	} else if err = tableOfCredentials(opts.Streams, all); err == nil && len(all) == 0 {
-		opts.Streams.Note("collet: no server has anything to log in to")
+		opts.Streams.Note("collet: no server is configured that you can log in to")
 	}
 	if err == nil && opts.Server != "" && all[0].State != host.LoggedIn && !all[0].Refreshable {
 		return quiet(exitAuth)

@@ -108,13 +108,13 @@ func (b *browser) Authorize(ctx context.Context, address string) (string, error)
 		}
 	}
 	if opened {
-		b.streams.Note("collet: your browser has been sent to the login. If it shows none, open this address in any browser:\n\n  %s\n", u)
+		b.streams.Note("collet: the login page should now be open in your browser. If it is not, open this address in any browser:\n\n  %s\n", u)
 	} else {
 		b.streams.Note("collet: open this address in a browser to log in:\n\n  %s\n", u)
 	}
 	var pasted <-chan pasting
 	if b.paste {
-		b.streams.Note("collet: where the browser runs on another machine it ends at an address that it cannot show. Paste that here, and press Enter.")
+		b.streams.Note("collet: if the browser runs on another machine, the login ends at an address that it cannot show. Paste that address here, and press Enter.")
 		pasted = b.read(ctx)
 	}
 	select {
@@ -141,7 +141,7 @@ type pasting struct {
 }
 
 // errNothingPasted is that stdin ended without the address.
-var errNothingPasted = errors.New("the input ended, and the address at which the login ends was not in it: paste it in a terminal, write it to stdin and keep that open until then, or use --no-browser, which waits for a browser on this machine")
+var errNothingPasted = errors.New("stdin ended before the address at which the login ends was read: run the command in a terminal and paste the address, keep stdin open until you have written it there, or use --no-browser, which waits for a browser on this machine")
 
 // read reads lines until one is the end of the login, or there are no more. Nothing
 // interrupts a read from a terminal: it ends with the process.

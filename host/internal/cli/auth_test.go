@@ -213,7 +213,7 @@ func testLoginByPaste(t *testing.T, built string) {
 		l.address(t)
 		fmt.Fprint(l.stdin, typed)
 		l.stdin.Close()
-		if code := status(t, l.cmd.Wait()); code != 5 || !strings.Contains(l.stderr.String(), "the input ended, and the address at which the login ends was not in it: paste it") {
+		if code := status(t, l.cmd.Wait()); code != 5 || !strings.Contains(l.stderr.String(), "stdin ended before the address at which the login ends was read: run the command in a terminal") {
 			t.Errorf("%q: exit code %d: %s", typed, code, l.stderr)
 		}
 	}

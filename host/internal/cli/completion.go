@@ -27,7 +27,7 @@ type completionOptions struct {
 
 func newCmdCompletion(f *Factory, runF func(context.Context, *completionOptions) error) *cobra.Command {
 	opts := &completionOptions{Streams: f.Streams}
-	long := `Print the script that makes a shell complete collet's commands, servers, tools,
+	long := `Print the script with which a shell completes collet's commands, servers, tools,
 arguments and values. To load it in every new shell:
 
 `
@@ -37,9 +37,9 @@ arguments and values. To load it in every new shell:
 		names = append(names, s.name)
 	}
 	long += `
-bash needs its bash-completion package, zsh "autoload -U compinit; compinit" in
-~/.zshrc. Completing a tool or its arguments starts the one server that the
-word names, and waits for it two seconds at most.`
+bash needs its bash-completion package, and zsh needs "autoload -U compinit; compinit"
+in ~/.zshrc. To complete a tool or its arguments, collet starts the one server that the
+word names, and waits at most two seconds for it.`
 	return &cobra.Command{
 		Use:               "completion SHELL",
 		Short:             "Print the completion script of bash, zsh, fish or powershell",

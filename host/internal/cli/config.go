@@ -23,7 +23,7 @@ func newCmdConfigCheck(f *Factory, runF func(context.Context, *configCheckOption
 	opts := &configCheckOptions{Streams: f.Streams, Host: f.openSilently}
 	return &cobra.Command{
 		Use:   "check",
-		Short: "List what is wrong with the configuration; exit 3 if anything is",
+		Short: "List the problems of the configuration; exit code 3 if there are any",
 		Args:  exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runF != nil {

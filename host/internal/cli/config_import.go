@@ -40,12 +40,12 @@ func newCmdConfigImport(f *Factory, runF func(context.Context, *configImportOpti
 		Short: "Add the servers of other MCP clients to mcp.toml",
 		Long: `Add the servers of other MCP clients to mcp.toml.
 
-Without --from the user's own files of all clients are read. Files of a project
-may come from strangers and are read only when they are named, as in
+Without --from, collet reads your own files of all clients. The files of a project may
+come from strangers, so collet reads them only if you name them, as in
 --from .vscode/mcp.json.
 
-What is in mcp.toml stays as it is, and no server is replaced: running it again
-adds nothing. What was changed or has no counterpart is told on stderr.
+Whatever is in mcp.toml stays as it is, and no server is replaced: running the command
+again adds nothing. stderr says what was changed on the way and what has no counterpart.
 
 Clients: ` + clients,
 		Example: "  collet config import --dry-run\n  collet config import --from claude-code --from .vscode/mcp.json",
@@ -65,9 +65,9 @@ Clients: ` + clients,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.From, "from", nil, "a client or a file; can be repeated (default: all clients)")
-	flags.StringVar(&opts.To, "to", "", "the mcp.toml to add to (default: --config, $COLLET_CONFIG or the user's own)")
-	flags.StringVar(&opts.Prefix, "name-prefix", "", "what the names of the added servers begin with")
-	flags.BoolVar(&opts.DryRun, "dry-run", false, "print what would be added, write nothing")
+	flags.StringVar(&opts.To, "to", "", "the mcp.toml to add to (default: --config, $COLLET_CONFIG or your own)")
+	flags.StringVar(&opts.Prefix, "name-prefix", "", "prefix for the names of the added servers")
+	flags.BoolVar(&opts.DryRun, "dry-run", false, "print what would be added, but write nothing")
 	// A flag that exists cannot fail to be completed.
 	_ = cmd.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return clientfile.Names(), cobra.ShellCompDirectiveDefault

@@ -20,9 +20,9 @@ func newCmdConfigPath(f *Factory, runF func(context.Context, *configPathOptions)
 	opts := &configPathOptions{Streams: f.Streams, Named: f.named, Discover: f.discover}
 	return &cobra.Command{
 		Use:   "path",
-		Short: "List the configuration files and which of them count",
+		Short: "List the configuration files, and say which are used",
 		Long: `List the configuration files, lowest layer first: your own, then the project's. The
-state is used, absent, untrusted (nothing of it has any effect, see collet trust)
+state of a file is used, absent, untrusted (the file has no effect, see 'collet trust')
 or unreadable. A file named by --config or COLLET_CONFIG replaces both.`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {

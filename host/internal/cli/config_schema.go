@@ -16,9 +16,9 @@ func newCmdConfigSchema(f *Factory, runF func(context.Context, *configSchemaOpti
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of mcp.toml, for editors",
-		Long: `Print the JSON Schema (draft-07) of mcp.toml. An editor that knows TOML then completes
-keys and marks faults: with taplo, the language server behind most of them, save
-the schema and begin the mcp.toml with
+		Long: `Print the JSON Schema (draft-07) of mcp.toml. With it, an editor that supports TOML
+completes keys and marks errors. Most editors use the language server taplo: save the
+schema, and begin mcp.toml with
 
   #:schema ./mcp.schema.json`,
 		Example: "  collet config schema > mcp.schema.json",

@@ -22,13 +22,13 @@ func newCmdConfigShow(f *Factory, runF func(context.Context, *configShowOptions)
 	opts := &configShowOptions{Streams: f.Streams, Configuration: f.configuration}
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show every value that counts and where it is said, without secrets",
-		Long: `Show every value that counts, defaults included, and the file and line that says
-it. Nothing is expanded or run.
+		Short: "Show every value in effect and where it is set, without secrets",
+		Long: `Show every value in effect, defaults included, with the file and line that sets it.
+Nothing is expanded or run.
 
-What may be a secret is left out: in env, headers, oauth and config everything
-but true, false and the names of variables; in url and args user and password,
-queries, and what looks like a token.`,
+Values that may be secrets are left out: in env, headers, oauth and config everything
+except true, false and the names of variables; in url and args the user, the password,
+queries, and anything that looks like a token.`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runF != nil {

@@ -54,13 +54,14 @@ func newCmdConnect(f *Factory, runF func(context.Context, *connectOptions) error
 	clients := strings.Join(clientedit.Clients(), ", ")
 	cmd := &cobra.Command{
 		Use:   "connect CLIENT",
-		Short: "Put collet into the configuration of an MCP client",
-		Long: `Put collet into the configuration of an MCP client, which then starts 'collet serve'
-or, with --url, connects to a collet that serves over HTTP.
+		Short: "Add collet to the configuration of an MCP client",
+		Long: `Add collet to the configuration of an MCP client, which then starts 'collet serve' or,
+with --url, connects to a collet that serves over HTTP.
 
-The user's own file of the client is changed, with --project the project's in the
-working directory. Comments and layout stay. The file as it was is kept beside it,
-with .bak behind its name. Running it again brings the entry up to date.
+collet changes your own configuration file of the client or, with --project, the
+project's in the working directory. Comments and layout stay. The old file is kept
+beside the new one, with .bak appended to its name. Running the command again brings
+the entry up to date.
 
 Clients: ` + clients,
 		Example: "  collet connect claude-code\n  collet connect vscode --project --dry-run\n" +
@@ -81,13 +82,13 @@ Clients: ` + clients,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.Entry.Name, "name", "collet", "what the entry is called")
+	flags.StringVar(&opts.Entry.Name, "name", "collet", "the name of the entry")
 	flags.BoolVar(&opts.Project, "project", false, "change the file of the project in the working directory")
 	flags.StringVar(&opts.File, "file", "", "change this `FILE` of the client")
 	flags.StringVar(&opts.Entry.URL, "url", "", "connect to the collet at this `URL` instead of starting one")
-	flags.StringVar(&opts.Entry.TokenEnv, "token-env", "", "the environment `VARIABLE` of the client that holds the bearer token for --url")
-	flags.BoolVar(&opts.Remove, "remove", false, "take the entry out again")
-	flags.BoolVar(&opts.DryRun, "dry-run", false, "print what would be changed, write nothing")
+	flags.StringVar(&opts.Entry.TokenEnv, "token-env", "", "the `VARIABLE` in the client's environment that holds the bearer token for --url")
+	flags.BoolVar(&opts.Remove, "remove", false, "remove the entry again")
+	flags.BoolVar(&opts.DryRun, "dry-run", false, "print what would be changed, but write nothing")
 	completeFlag(cmd, "name", words("collet"))
 	completeFlag(cmd, "url", words())
 	completeFlag(cmd, "token-env", words())

@@ -39,11 +39,11 @@ func newCmdConsentList(f *Factory, runF func(context.Context, *consentListOption
 	opts := &consentListOptions{Streams: f.Streams, Store: f.openConsents}
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the consents that stand",
-		Long: `List the consents that stand: the answers "always". Each is for one tool, as it and
-its server's entry were then, and for whose credential the call shows (local: nobody
-had to show one). With --all, list every answer and revocation that is kept. Where it
-was an adapter that wanted somebody asked, ASKED is what was asked; --json has all of it.`,
+		Short: "List the consents in effect",
+		Long: `List the consents in effect, which are the answers "always". Each is for one tool, as it
+and its server's entry were then, and for calls with the same credential (local: none was
+required). With --all, list every answer and revocation on record. If an adapter wanted
+the question asked, ASKED shows its question; --json has everything.`,
 		Example: "  collet consent list\n  collet consent list --all --json",
 		Args:    exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +53,7 @@ was an adapter that wanted somebody asked, ASKED is what was asked; --json has a
 			return consentListRun(opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.All, "all", false, "list every answer, not only those that stand")
+	cmd.Flags().BoolVar(&opts.All, "all", false, "list every answer, not only those in effect")
 	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"consents":[{"time","decision","server","tool","principal",...}]}`)
 	return cmd
 }
@@ -128,9 +128,9 @@ func newCmdConsentRevoke(f *Factory, runF func(context.Context, *consentRevokeOp
 	opts := &consentRevokeOptions{Streams: f.Streams, Store: f.openConsents}
 	cmd := &cobra.Command{
 		Use:   "revoke [PATTERN]",
-		Short: "End consents, so that somebody is asked again",
-		Long: `End the consents to tools that PATTERN names (as 'collet tools list' does), or all,
-whoever gave them. It counts for hosts that run, too, from their next call on.`,
+		Short: "Revoke consents, so that collet asks again",
+		Long: `Revoke the consents to the tools that PATTERN matches (as in 'collet tools list'), or
+all consents, whoever gave them. Running hosts follow from their next call on.`,
 		Example: "  collet consent revoke\n  collet consent revoke github\n  collet consent revoke 'files/write_*'",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

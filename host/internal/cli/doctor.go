@@ -30,19 +30,17 @@ func newCmdDoctor(f *Factory, runF func(context.Context, *doctorOptions) error) 
 	opts := &doctorOptions{Streams: f.Streams, Host: f.openFound}
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER...]",
-		Short: "Say of each server whether it works, why not, and what to do",
-		Long: `Look at the configuration and the directories collet uses, start every enabled
-server, or those that SERVER names (globs work), and say of each whether it
-works, why not, and what to do. A server that is named is shown with all that is
-known of it.
+		Short: "Check whether each server works, and say why not and what to do",
+		Long: `Check the configuration and the directories that collet uses, and start every enabled
+server, or those that SERVER matches (globs work). Say of each whether it works, why
+not, and what to do. If you name servers, every detail about them is shown.
 
-No value of the configuration is printed: not in what servers wrote to stderr,
-either.
+No value of the configuration is printed, not even where a server wrote it to stderr.
 
 The exit code is that of the worst finding: 3 configuration, then 5 a credential
-or trust is missing, 4 a server cannot be started or reached, 6 timeout; 0 when there
-are only notes, and servers that are degraded: their tools are there, and calls of
-them may fail for now.`,
+or trust is missing, 4 a server cannot be started or reached, 6 timeout. It is 0 if
+there are only notes and degraded servers: the tools of a degraded server are there, but
+calls of them may fail for now.`,
 		ValidArgsFunction: f.complete(completeServers),
 		Example:           "  collet doctor\n  collet doctor github\n  collet doctor --json --wait 10s",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,7 +59,7 @@ them may fail for now.`,
 
 func doctorRun(ctx context.Context, opts *doctorOptions) error {
 	if opts.Wait <= 0 {
-		return usagef("--wait %s: it has to be longer than nothing", opts.Wait)
+		return usagef("--wait %s: it has to be longer than 0s", opts.Wait)
 	}
 	h, found, err := opts.Host(ctx)
 	if err != nil {

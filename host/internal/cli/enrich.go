@@ -29,11 +29,11 @@ func newCmdEnrich(f *Factory, runF func(context.Context, *enrichOptions) error) 
 	opts := &enrichOptions{Streams: f.Streams, Host: f.openOwn}
 	cmd := &cobra.Command{
 		Use:   "enrich --company NAME",
-		Short: "Gather what the web and your organisation know of a company",
-		Long: `Gather what is known of a company, as one JSON object: what the web says, from the
+		Short: "Gather what the web and your organisation know about a company",
+		Long: `Gather what is known about a company into one JSON object: what the web says, from the
 tool research_company of the server websearch, and what your own organisation knows,
-from the tool ask of the server workiq. Before workiq is asked you are, with the
-question; what you answer is on record ('collet consent list --all').
+from the tool ask of the server workiq. Before collet asks workiq, it shows you the
+question and asks for your consent; your answer is recorded ('collet consent list --all').
 
 A source that cannot be used is left out, with one line on stderr. The exit code is 0
 if any source answered. If none did, nothing is written, and the exit code says why.`,
@@ -54,13 +54,13 @@ if any source answered. If none did, nothing is written, and the exit code says 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.About.Company, "company", "", "the company's `NAME`")
-	flags.StringVar(&opts.About.Industry, "industry", "", "the `INDUSTRY` it is in; without it there are no trends")
+	flags.StringVar(&opts.About.Company, "company", "", "the `NAME` of the company")
+	flags.StringVar(&opts.About.Industry, "industry", "", "the `INDUSTRY` of the company; without it, the result has no trends")
 	flags.StringVar(&opts.About.Team, "team", "", "the `TEAM` of your organisation to look at")
-	flags.StringVar(&opts.Out, "out", "", "write to this `FILE`, in the place of what is in it, and not to stdout")
-	flags.StringVar(&opts.WebSearch, "websearch", "", "the `SERVER` to search the web with (default: the one with the plugin websearch)")
-	flags.StringVar(&opts.WorkIQ, "workiq", "", "the `SERVER` that knows your organisation (default: the one with the plugin workiq)")
-	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
+	flags.StringVar(&opts.Out, "out", "", "write to this `FILE`, replacing its content, instead of stdout")
+	flags.StringVar(&opts.WebSearch, "websearch", "", "the `SERVER` to search the web with (default: the server with the plugin websearch)")
+	flags.StringVar(&opts.WorkIQ, "workiq", "", "the `SERVER` that knows your organisation (default: the server with the plugin workiq)")
+	flags.BoolVar(&opts.Yes, "yes", false, "answer yes to every question for consent")
 	for _, flag := range []string{"websearch", "workiq"} {
 		completeFlag(cmd, flag, f.complete(func(_ context.Context, h openHost, _ *cobra.Command, _ []string, word string) *candidates {
 			c := nothing()

@@ -21,15 +21,15 @@ func newCmdInstructions(f *Factory, runF func(context.Context, *instructionsOpti
 	opts := &instructionsOptions{Streams: f.Streams, Host: f.open}
 	cmd := &cobra.Command{
 		Use:   "instructions",
-		Short: "Print what a model client is told of the servers",
-		Long: `Print the instructions that a client of 'collet serve' would get now: which servers
-there are whose tools have to be searched for, and how many are missing. It is
-empty when every tool is in the client's list anyway.`,
+		Short: "Print what a model client is told about the servers",
+		Long: `Print the instructions that a client of 'collet serve' would get now: the servers whose
+tools have to be searched for, and how many servers are starting or cannot be reached.
+They are empty if every tool is in the client's list anyway.`,
 		Example: "  collet instructions\n  collet instructions --wait 5s",
 		Args:    exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.Wait <= 0 {
-				return usagef("--wait %s: it has to be longer than nothing", opts.Wait)
+				return usagef("--wait %s: it has to be longer than 0s", opts.Wait)
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)

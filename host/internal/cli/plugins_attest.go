@@ -18,8 +18,8 @@ var gitHubRepository = sync.OnceValue(func() *regexp.Regexp { return regexp.Must
 
 // attestationFlags are those of install and upgrade.
 func (opts *pluginsInstallOptions) attestationFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&opts.RequireAttestation, "require-attestation", false, "install nothing whose origin no Sigstore attestation shows")
-	cmd.Flags().StringVar(&opts.TrustedRoot, "trusted-root", "", "a `FILE` of the Sigstore roots to trust, in place of the public one's")
+	cmd.Flags().BoolVar(&opts.RequireAttestation, "require-attestation", false, "refuse plugins without a Sigstore attestation that shows their origin")
+	cmd.Flags().StringVar(&opts.TrustedRoot, "trusted-root", "", "a `FILE` of Sigstore roots to trust instead of the public ones")
 }
 
 // verifier runs collet-attest with the options as they are then.

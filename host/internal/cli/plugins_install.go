@@ -39,14 +39,14 @@ func newCmdPluginsInstall(f *Factory, runF func(context.Context, *pluginsInstall
 		Use:   "install PATH|URL|github.com/OWNER/NAME[@VERSION]",
 		Short: "Install a plugin from a file, a directory, an address or a GitHub release",
 		Long: `Fetch a plugin, check it against the checksums.txt beside it, and install it. A
-directory has what a release has: collet-plugin-NAME_OS_ARCH, packed or not, and
-checksums.txt. Until everything is in place the version of before is in use.
+directory holds the same files as a release: collet-plugin-NAME_OS_ARCH, packed or not,
+and checksums.txt. The previous version stays in use until everything is in place.
 
-When there is a Sigstore attestation of it, in the release, beside the file, or kept by
-GitHub, it has to show that a workflow of the repository built it.
+If there is a Sigstore attestation of the plugin (in the release, beside the file, or
+kept by GitHub), it must show that a workflow of the repository built it.
 
-Nothing of it is executed. The pin in the configuration's mcp.lock is the new
-file's; other mcp.lock files go on with the version that they name.`,
+Nothing from the plugin is executed. The configuration's mcp.lock now pins the new file;
+other mcp.lock files keep the version that they name.`,
 		Example: "  collet plugins install github.com/acme/collet-plugin-acme@v1.4.0\n  collet plugins install ./mirror",
 		Args:    exactly(1, "what to install, PATH, URL or github.com/OWNER/NAME,"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,14 +60,14 @@ file's; other mcp.lock files go on with the version that they name.`,
 			return pluginsInstallRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.Name, "name", "", "the plugin's name, where its files do not say it, or there are several")
+	cmd.Flags().StringVar(&opts.Name, "name", "", "the plugin's name, if its files do not tell it or there are several plugins")
 	cmd.Flags().BoolVar(&opts.Unchecked, "unchecked", false, uncheckedUsage)
-	cmd.Flags().StringVar(&opts.Repository, "repository", "", "`github.com/OWNER/NAME` that is to have built it, where the source does not say it")
+	cmd.Flags().StringVar(&opts.Repository, "repository", "", "`github.com/OWNER/NAME` that must have built it, if the source does not tell")
 	opts.attestationFlags(cmd)
 	return cmd
 }
 
-const uncheckedUsage = "install what comes over the network without checksums or, unlike the version before, without attestation"
+const uncheckedUsage = "install from the network even without checksums, or without an attestation although the previous version had one"
 
 // installing are the options that all commands about installed plugins share.
 func (f *Factory) installing() *pluginsInstallOptions {
@@ -158,8 +158,8 @@ func newCmdPluginsUpgrade(f *Factory, runF func(context.Context, *pluginsInstall
 	opts := f.installing()
 	cmd := &cobra.Command{
 		Use:   "upgrade [NAME]",
-		Short: "Install what an installed plugin's source has now",
-		Long:  "Look again where the plugin NAME, or every installed one, came from, and install what\nis there now. Those that are pinned are left alone.",
+		Short: "Upgrade installed plugins from where they were installed",
+		Long:  "Look again at the place that the plugin NAME, or every installed plugin, came from, and\ninstall what is there now. Pinned plugins are left alone.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("unexpected argument %q", args[1])
@@ -254,7 +254,7 @@ func newCmdPluginsPin(f *Factory, runF func(context.Context, *pluginsInstallOpti
 	off := false
 	cmd := &cobra.Command{
 		Use:   "pin NAME",
-		Short: "Have upgrades leave an installed plugin at its version",
+		Short: "Keep an installed plugin at its version when others are upgraded",
 		Args:  exactly(1, "the plugin's NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]

@@ -25,7 +25,7 @@ func newCmdPluginsList(f *Factory, runF func(context.Context, *pluginsListOption
 	opts := &pluginsListOptions{Streams: f.Streams, Host: f.openOwn, Store: install.Store{Dir: host.InstalledPlugins()}}
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the plugins of the servers, and those that are installed; starts none",
+		Short: "List the plugins that servers use and those that are installed; starts none",
 		Args:  exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runF != nil {

@@ -28,12 +28,12 @@ func newCmdPluginsLock(f *Factory, runF func(context.Context, *pluginsLockOption
 	cmd := &cobra.Command{
 		Use:   "lock",
 		Short: "Bring mcp.lock up to date, or check that it is",
-		Long: `Start the enabled servers and compare their plugins and tools with mcp.lock. What
-is new is pinned, and tools that are gone are taken off. What changed is shown, and
-never accepted by this: 'collet plugins trust' does.
+		Long: `Start the enabled servers and compare their plugins and tools with mcp.lock. New plugins
+and tools are pinned, and tools that are gone are removed from it. Changes are shown but
+never accepted: to accept them, use 'collet plugins trust'.
 
-With --check nothing is written, a plugin that is not pinned is not started, and
-whatever differs makes the exit code 5.`,
+With --check nothing is written, plugins that are not pinned are not started, and the
+exit code is 5 if anything differs.`,
 		Example: "  collet plugins lock\n  collet plugins lock --check",
 		Args:    exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,7 +44,7 @@ whatever differs makes the exit code 5.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&opts.Check, "check", false, "write nothing; exit with 5 when anything differs")
+	flags.BoolVar(&opts.Check, "check", false, "write nothing; exit code 5 if anything differs")
 	flags.BoolVar(&opts.JSON, "json", false, `print {"ok","differences":[{"what","name","change","lock","was","now"}],"servers":[{"name","error"}],"problems":[{"file","line","server","key","message"}]}`)
 	flags.DurationVar(&opts.Wait, "wait", listWait, "wait at most this long for servers that are starting")
 	return cmd

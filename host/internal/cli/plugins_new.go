@@ -32,14 +32,14 @@ func newCmdPluginsNew(f *Factory, runF func(context.Context, *pluginsNewOptions)
 	opts := &pluginsNewOptions{Streams: f.Streams, SDKDir: os.Getenv(sdkDirVariable)}
 	cmd := &cobra.Command{
 		Use:   "new NAME [--tools | --mcp URL | --command PROGRAM [-- ARGS] | --hook]",
-		Short: "Write the project of a new plugin",
-		Long: `Write the project of a new plugin: a Go program that works, its tests, a transcript
-of what it answers, a Makefile, and what releases it. 'make test' in it holds the
-plugin against the contract.
+		Short: "Create the project of a new plugin",
+		Long: `Create the project of a new plugin: a working Go program, its tests, a transcript of
+its answers, a Makefile, and the files that release it. 'make test' in the project
+checks the plugin against the contract.
 
-Its directory is collet-plugin-NAME, or --dir, which must be missing or empty.
-With --sdk-dir or ` + sdkDirVariable + ` it is built with that checkout of collet, or of
-its sdk/, in place of the released SDK. Nothing is fetched and nothing is run.`,
+The directory is collet-plugin-NAME, or --dir; it must be missing or empty. With
+--sdk-dir or ` + sdkDirVariable + `, the plugin is built with that checkout of collet, or
+of its sdk/, instead of the released SDK. Nothing is fetched and nothing is run.`,
 		Example: `  collet plugins new weather
   collet plugins new docs --mcp https://learn.microsoft.com/api/mcp
   collet plugins new files --command npx -- -y @modelcontextprotocol/server-filesystem /tmp
@@ -72,11 +72,11 @@ its sdk/, in place of the released SDK. Nothing is fetched and nothing is run.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&opts.Tools, "tools", false, "an adapter with tools of its own (default)")
-	flags.StringVar(&opts.MCP, "mcp", "", "an adapter for the MCP server at this URL")
-	flags.StringVar(&opts.Command, "command", "", "an adapter for the MCP server that this program is; its arguments stand behind --")
-	flags.BoolVar(&opts.Hook, "hook", false, "a hook: it is asked about calls of tools")
-	flags.StringVar(&opts.Dir, "dir", "", "write it to this directory (default collet-plugin-NAME)")
+	flags.BoolVar(&opts.Tools, "tools", false, "create an adapter with tools of its own (default)")
+	flags.StringVar(&opts.MCP, "mcp", "", "create an adapter for the MCP server at this URL")
+	flags.StringVar(&opts.Command, "command", "", "create an adapter for the MCP server that this program runs; its arguments follow after --")
+	flags.BoolVar(&opts.Hook, "hook", false, "create a hook, which is asked about tool calls")
+	flags.StringVar(&opts.Dir, "dir", "", "create the project in this directory (default collet-plugin-NAME)")
 	flags.StringVar(&opts.SDKDir, "sdk-dir", opts.SDKDir, "build with this checkout of collet or its sdk/ (default $"+sdkDirVariable+")")
 	flags.Lookup("sdk-dir").DefValue = ""
 	cmd.MarkFlagDirname("dir")

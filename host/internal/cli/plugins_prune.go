@@ -29,11 +29,11 @@ func newCmdPluginsPrune(f *Factory, runF func(context.Context, *pluginsPruneOpti
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove versions of installed plugins that nothing needs any more",
-		Long: `Remove the versions of installed plugins that nothing needs any more. A version stays
-when it is installed, when a mcp.toml or mcp.lock names it, or while a process
-executes it. collet looks into the files of this command, those of projects that
-you have trusted or refused, and all others that it has started an installed
-plugin for. A version that was removed can be installed again.`,
+		Long: `Remove the versions of installed plugins that nothing needs any more. A version stays if
+it is the installed one, if an mcp.toml or mcp.lock names it, or while a process
+executes it. collet looks into the files of this command, those of projects that you
+have trusted or refused, and all others for which it has started an installed plugin.
+You can install a removed version again.`,
 		Example: "  collet plugins prune --dry-run\n  collet plugins prune",
 		Args:    exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,7 +46,7 @@ plugin for. A version that was removed can be installed again.`,
 			return pluginsPruneRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.DryRun, "dry-run", false, "say what would be removed, and remove nothing")
+	cmd.Flags().BoolVar(&opts.DryRun, "dry-run", false, "print what would be removed, but remove nothing")
 	return cmd
 }
 

@@ -31,11 +31,11 @@ func newCmdPluginsTrust(f *Factory, runF func(context.Context, *pluginsTrustOpti
 	opts := &pluginsTrustOptions{Streams: f.Streams, Host: f.openOwn}
 	cmd := &cobra.Command{
 		Use:   "trust NAME|PATH",
-		Short: "Show what changed of a plugin or a server's tools, and accept it",
-		Long: `Show what is not as it was accepted, and accept it: the file of the plugin that
-NAME or PATH says, and the tools of its servers; or, when NAME is a server's, its
-plugin and its tools. The servers are started for that, their plugins once they
-are accepted.`,
+		Short: "Show what changed in a plugin or a server's tools, and accept it",
+		Long: `Show what differs from what you accepted before, and accept it. If NAME or PATH is a
+plugin, this covers its file and the tools of its servers. If NAME is a server, it
+covers the server's plugin and tools. The servers are started for this, their plugins
+only after you have accepted them.`,
 		Example:           "  collet plugins trust github\n  collet plugins trust ./bin/collet-plugin-acme --yes",
 		Args:              exactly(1, "the NAME of a plugin or a server, or a plugin's PATH,"),
 		ValidArgsFunction: f.complete(completeServer),
@@ -47,7 +47,7 @@ are accepted.`,
 			return pluginsTrustRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.Yes, "yes", false, "accept without a question")
+	cmd.Flags().BoolVar(&opts.Yes, "yes", false, "accept without asking")
 	cmd.Flags().DurationVar(&opts.Wait, "wait", listWait, "wait at most this long for servers that are starting")
 	return cmd
 }

@@ -32,23 +32,23 @@ func newCmdPluginsVerify(f *Factory, runF func(context.Context, *pluginsVerifyOp
 	opts := &pluginsVerifyOptions{Streams: f.Streams}
 	cmd := &cobra.Command{
 		Use:   "verify FILE",
-		Short: "Hold a plugin against the contract of its kind, in any language",
-		Long: `Run the plugin FILE as a host does, and as a host never would, and say of each
-rule of the contract whether it keeps it, why not, and what to do.
+		Short: "Check a plugin, written in any language, against the contract of its kind",
+		Long: `Run the plugin FILE as a host does, and also in ways that a host never would. Say for
+each rule of the contract whether the plugin keeps it, why not, and what to do.
 
-Tools are called many times. Those that the plugin promises to be read-only are
-called unasked, with arguments made up from their schema; --call names another.
-` + check.Placeholder + ` in --config is the URL of a fake upstream, an MCP server over
-HTTP, which also plays the faults of upstreams. A plugin for another kind of
-upstream gets proper settings with --config, and with --fault-config those that
-lead to the fake one.
+Tools are called many times. Without being told to, verify calls only tools that the
+plugin declares read-only, with arguments made up from their schema; --call names
+another call that it may make. ` + check.Placeholder + ` in --config becomes the URL of a fake
+upstream, an MCP server over HTTP that also simulates the faults of upstreams. For a
+plugin with another kind of upstream, give working settings with --config, and settings
+that lead to the fake upstream with --fault-config.
 
-The plugin sees the variables a host would give it, an empty home, and a
-temporary directory that is removed. Nothing it starts outlives the command.
+The plugin gets the variables that a host would give it, an empty home, and a temporary
+directory that is removed afterwards. Nothing that it starts outlives the command.
 
-An adapter is held to 22 checks, a hook to the 13 that are about hooks.
+There are 22 checks for an adapter, and 13 for a hook.
 
-The exit code is 0 when no check failed, skipped ones included, and 1 else.`,
+The exit code is 0 if no check failed, even if some were skipped, and 1 otherwise.`,
 		Example: `  collet plugins verify ./collet-plugin-hello
   collet plugins verify ./bin/collet-plugin-mcp --config '{"url":"` + check.Placeholder + `"}'
   collet plugins verify ./collet-plugin-search --config @settings.json --fault-config '{"base":"` + check.Placeholder + `"}' --call 'search={"q":"a"}'
@@ -71,10 +71,10 @@ The exit code is 0 when no check failed, skipped ones included, and 1 else.`,
 	flags.StringVar(&opts.Config, "config", "", "the plugin's settings, as JSON or @file (default {})")
 	flags.StringVar(&opts.FaultConfig, "fault-config", "", "settings that lead to the fake upstream, as JSON or @file (default: --config)")
 	flags.StringVar(&opts.Call, "call", "", "a call that may be made any number of times, as TOOL or TOOL=JSON")
-	flags.StringVar(&opts.Large, "large", "", "a call whose result has 32 MiB or more, as TOOL or TOOL=JSON")
-	flags.StringArrayVar(&opts.Env, "env", nil, "a variable of the plugin's, NAME=VALUE, or NAME with the value it has here; can be repeated")
-	flags.StringSliceVar(&opts.Only, "only", nil, "only these checks, by name or number")
-	flags.IntVar(&opts.Patience, "patience", 1, "multiply every limit of time, on a slow machine")
+	flags.StringVar(&opts.Large, "large", "", "a call with a result of 32 MiB or more, as TOOL or TOOL=JSON")
+	flags.StringArrayVar(&opts.Env, "env", nil, "a variable for the plugin: NAME=VALUE, or NAME to pass on its value from here; can be repeated")
+	flags.StringSliceVar(&opts.Only, "only", nil, "run only these checks, given by name or number")
+	flags.IntVar(&opts.Patience, "patience", 1, "multiply every time limit by this, on a slow machine")
 	completeFlag(cmd, "only", words(check.Names()...))
 	return cmd
 }

@@ -27,15 +27,15 @@ func newCmdRecord(f *Factory, runF func(context.Context, *recordOptions) error) 
 	opts := &recordOptions{Streams: f.Streams, Run: f.runRecording}
 	cmd := &cobra.Command{
 		Use:   "record -o FILE -- COMMAND...",
-		Short: "Run a collet command, and write down what its servers are asked and answer",
-		Long: `Run another collet command and append to FILE what goes over the boundary between
-collet and its adapters: what each server is, its tools, and each call with its
-arguments, progress, log records, and result or failure. The plugin replay plays
-it in the place of a server.
+		Short: "Run a collet command, and record the traffic with its servers",
+		Long: `Run another collet command and append to FILE what passes between collet and its
+adapters: what each server is, its tools, and each call with its arguments, progress,
+log records, and result or failure. The plugin replay plays a recording back in place of
+a server.
 
-Secrets of the settings and of the environment are replaced by their names, in
-arguments and results, too. What else is confidential in those nobody knows:
-read a recording before you give it away.`,
+Secrets from the settings and the environment are replaced by their names, in arguments
+and results, too. collet cannot tell what else in them is confidential: read a recording
+before you give it away.`,
 		Example: "  collet record -o github.jsonl -- tools call github/get_me\n  collet record -o session.jsonl -- serve",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +47,7 @@ read a recording before you give it away.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&opts.File, "output", "o", "", "the file to append to; it is made for you alone")
+	flags.StringVarP(&opts.File, "output", "o", "", "the file to append to; it is created for you alone")
 	flags.SetInterspersed(false) // what follows the command is its own
 	return cmd
 }

@@ -51,13 +51,17 @@ func tellStale(s *terminal.Streams, list *host.Listing) {
 		return
 	}
 	who := strings.Join(names, ", ")
-	switch {
-	case len(names) == len(list.Servers) && len(names) > 1:
-		who = "the servers"
-	case len(names) > maxNamed:
+	if len(names) > maxNamed {
 		who = strings.Join(names[:maxNamed], ", ") + " and others"
 	}
-	s.Note("collet: as %s said %s ago; --refresh asks again", who, host.Age(oldest(list)))
+	switch age := host.Age(oldest(list)); {
+	case len(names) == 1:
+		s.Note("collet: tool list of %s is %s old; use --refresh to ask again", who, age)
+	case len(names) == len(list.Servers):
+		s.Note("collet: tool lists are up to %s old; use --refresh to ask again", age)
+	default:
+		s.Note("collet: tool lists of %s are up to %s old; use --refresh to ask again", who, age)
+	}
 }
 
 // withStale adds to the answer of a search which servers were not asked for it.

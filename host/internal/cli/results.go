@@ -32,10 +32,10 @@ func newCmdResultsRead(f *Factory, runF func(context.Context, *resultsReadOption
 	opts := &resultsReadOptions{Streams: f.Streams, Store: f.openResults}
 	cmd := &cobra.Command{
 		Use:   "read HANDLE",
-		Short: "Print a result that was kept, or a part of it",
-		Long: `Print a result that was too large for a model, by the handle that the model was
-given: its text, or with --path a value of the MCP result. Nothing is started. A
-result is kept for a day, unless it has to make room for others before.`,
+		Short: "Print a kept result, or a part of it",
+		Long: `Print a result that was too large for a model, by the handle that the model was given:
+its text or, with --path, a value of the MCP result. Nothing is started. A result is
+kept for a day, unless it has to make room for others earlier.`,
 		Example: "  collet results read HANDLE > whole.txt\n  collet results read HANDLE --lines 100-199\n" +
 			"  collet results read HANDLE --path 'structuredContent.items.#.name'\n  collet results read HANDLE --path @this    # as received",
 		Args: exactly(1, "the result's HANDLE"),
@@ -61,10 +61,10 @@ result is kept for a day, unless it has to make room for others before.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Int64Var(&opts.Slice.Offset, "offset", 0, "begin at this byte")
-	flags.Int64Var(&opts.Slice.Limit, "limit", 0, "print at most so many bytes")
+	flags.Int64Var(&opts.Slice.Offset, "offset", 0, "start at this byte")
+	flags.Int64Var(&opts.Slice.Limit, "limit", 0, "print at most this many bytes")
 	flags.StringVar(&opts.Lines, "lines", "", "print these lines: A-B, A- or A")
-	flags.StringVar(&opts.Slice.Path, "path", "", "read the value at this GJSON path of the MCP result instead of its text")
+	flags.StringVar(&opts.Slice.Path, "path", "", "print the value at this GJSON path of the MCP result instead of its text")
 	flags.BoolVar(&opts.JSON, "json", false, `print {"data","offset","total","lines","totalLines","next"}`)
 	return cmd
 }

@@ -30,14 +30,14 @@ func newCmdRoot(f *Factory) *cobra.Command {
 		newCmdTools(f), newCmdRun(f, nil), newCmdTypes(f, nil), newCmdEnrich(f, nil), newCmdServe(f, nil), newCmdDaemon(f), newCmdConnect(f, nil), newCmdInstructions(f, nil), newCmdServers(f), newCmdAuth(f), newCmdPlugins(f), newCmdResults(f),
 		newCmdConfig(f), newCmdTrust(f, nil), newCmdConsent(f), newCmdDoctor(f, nil), newCmdRecord(f, nil),
 		newCmdCompletion(f, nil), newCmdVersion(f, nil))
-	root.Long = `collet reads mcp.toml, reaches each server it names through a process of its own,
-and lists and calls their tools.
+	root.Long = `collet lists and calls the tools of the servers in mcp.toml. It reaches each server
+through an adapter process of its own.
 
 Results go to stdout, everything else to stderr.
 
 Exit codes: 0 ok; 1 the tool says it failed; 2 usage or invalid arguments;
 3 configuration; 4 the server cannot be reached or failed; 5 a credential, a
-consent or trust is missing; 6 timeout; 7 the result is invalid or over its budget;
+consent or trust is missing; 6 timeout; 7 the result is invalid or too large;
 8 no such tool or server; 130 canceled.`
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
@@ -48,8 +48,8 @@ consent or trust is missing; 6 timeout; 7 the result is invalid or over its budg
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usagef("%v", err) })
 	flags := root.PersistentFlags()
 	flags.StringVar(&f.configFile, "config", "", "the mcp.toml to use (default: $COLLET_CONFIG, else your own and the project's)")
-	flags.StringVar(&f.logLevel, "log-level", "", "what collet tells of itself on stderr: debug, info, warn or error (default: log_level of mcp.toml, else error)")
-	flags.BoolVar(&f.noColor, "no-color", false, "no styles on a terminal (as NO_COLOR)")
+	flags.StringVar(&f.logLevel, "log-level", "", "what collet logs to stderr: debug, info, warn or error (default: log_level of mcp.toml, else error)")
+	flags.BoolVar(&f.noColor, "no-color", false, "no colors or other styles on a terminal (like NO_COLOR)")
 	if err := root.MarkPersistentFlagFilename("config", "toml"); err != nil {
 		panic(err)
 	}

@@ -44,23 +44,24 @@ func newCmdRun(f *Factory, runF func(context.Context, *runOptions) error) *cobra
 	cmd := &cobra.Command{
 		Use:   "run FILE [-- ARGS...]",
 		Short: "Run a script that calls tools",
-		Long: `Run a script that calls tools: JavaScript or TypeScript, from FILE, or from stdin
-when that is -. It is the body of an async function, in which tools.SERVER.TOOL(...)
-calls a tool. It reaches nothing but tools.
+		Long: `Run a script that calls tools: JavaScript or TypeScript, from FILE, or from stdin if
+FILE is -. The script is the body of an async function, in which
+tools.SERVER.TOOL(...) calls a tool. It can reach nothing but tools.
 
-What it puts out with text() and image(), and what it returns, goes to stdout, its
-console to stderr. ARGS are its args, an array of strings.
+What the script outputs with text() and image(), and what it returns, goes to stdout;
+its console goes to stderr. It finds ARGS in args, an array of strings.
 
-With --allow it sees and calls only the tools that a PATTERN names (as 'collet tools
-list' does); --allow may be given again. With --dry-run only tools that are known to
-be read-only are called; calls of others are printed, and answered with {}.
+With --allow, the script sees and calls only the tools that PATTERN matches (as in
+'collet tools list'); you can repeat --allow. With --dry-run, only tools known to be
+read-only are called; other calls are printed, and answered with {}.
 
-Where a tool needs a person's consent, the question comes on the terminal; --yes says
-yes to all of them. Without either, that call fails and the script goes on. What
-servers ask in the middle of a call is asked there, too; --answer answers in advance.
+If a tool needs a person's consent, collet asks on the terminal; --yes says yes to every
+such question. With neither a terminal nor --yes, the call fails and the script goes on.
+Servers' questions in the middle of a call are also asked on the terminal; --answer
+answers them in advance.
 
-Exit codes: 0 completed; 1 it failed; 2 it is no script; 6 its time was over; 7 its
-memory or its output was over the limit; 130 canceled.`,
+Exit codes: 0 completed; 1 the script failed; 2 it is not a valid script; 6 it took too
+long; 7 its memory or output exceeded the limit; 130 canceled.`,
 		Example: `  collet run report.ts
   collet run report.ts --allow github --allow 'files/read_*' -- owner/repo 7
   echo 'return Object.keys(tools.files)' | collet run - --json`,
@@ -81,7 +82,7 @@ memory or its output was over the limit; 130 canceled.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.File, opts.Words = args[0], args[1:]
 			if cmd.Flags().Changed("timeout") && (opts.Timeout <= 0 || opts.Timeout > maxRunTime) {
-				return usagef("--timeout %s: it has to be longer than nothing, and at most %s", opts.Timeout, maxRunTime)
+				return usagef("--timeout %s: it has to be longer than 0s, and at most %s", opts.Timeout, maxRunTime)
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -92,10 +93,10 @@ memory or its output was over the limit; 130 canceled.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.JSON, "json", false, `print {"status","value","output","console","error","calls",...}`)
 	flags.DurationVar(&opts.Timeout, "timeout", 0, "limit of the whole script, at most 10m (default: timeout of [host.codemode], 2m)")
-	flags.StringArrayVar(&opts.Allow, "allow", nil, "let the script see and call only tools that `PATTERN` names")
-	flags.BoolVar(&opts.DryRun, "dry-run", false, "do not call tools that may change something, print the calls")
-	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
-	flags.StringArrayVar(&opts.Answers, "answer", nil, "fill in a field, `NAME=VALUE` or NAME:=JSON, of a form that a server asks for; nobody is asked then")
+	flags.StringArrayVar(&opts.Allow, "allow", nil, "let the script see and call only tools that `PATTERN` matches")
+	flags.BoolVar(&opts.DryRun, "dry-run", false, "print calls of tools that may change something instead of making them")
+	flags.BoolVar(&opts.Yes, "yes", false, "answer yes to every question for consent")
+	flags.StringArrayVar(&opts.Answers, "answer", nil, "fill in a field of a server's form in advance: `NAME=VALUE` or NAME:=JSON; you are not asked then")
 	completeFlag(cmd, "answer", words())
 	completeFlag(cmd, "allow", f.complete(f.completePattern))
 	completeFlag(cmd, "timeout", words())
@@ -186,7 +187,7 @@ func (opts *runOptions) source(ctx context.Context) (string, error) {
 	case len(text) > host.MaxScript:
 		return "", usagef("%s has %d bytes; a script has at most %d", opts.name(), len(text), host.MaxScript)
 	case !utf8.Valid(text):
-		return "", usagef("%s is no script: it is not UTF-8", opts.name())
+		return "", usagef("%s is not a script: it is not UTF-8", opts.name())
 	}
 	// The line that makes a file executable keeps its number.
 	if bytes.HasPrefix(text, []byte("#!")) {

@@ -50,25 +50,26 @@ func newCmdToolsCall(f *Factory, runF func(context.Context, *toolsCallOptions) e
 		Short: "Call one tool and print what it answers",
 		Long: `Call one tool and print what it answers.
 
-Arguments are spelled by the tool's input schema:
+Arguments are converted as the tool's input schema says:
 
-  key=value    a string stays what it is: 007 is not 7; integers keep every digit;
-               where the schema allows several types, or says nothing, a value that
-               is JSON of an allowed type is that, and anything else a string
+  key=value    a string stays as it is: 007 does not become 7; integers keep every
+               digit; if the schema allows several types or says nothing, a value
+               that is JSON of an allowed type is taken as that, and anything else
+               as a string
   key:=json    JSON, passed on byte for byte
-  key=@file    the file's content as value; - is stdin
+  key=@file    the content of the file as the value; - is stdin
 
-A single value for an array is an array of one, and a repeated key collects an
-array. A dot in a key means nothing. --args passes a whole JSON object byte for
-byte instead.
+For an array, a single value becomes an array of one, and a repeated key collects an
+array. A dot in a key has no special meaning. --args passes a whole JSON object instead,
+byte for byte.
 
-Text is printed as it is; control characters are escaped on a terminal. Content
-blocks come first: structuredContent is printed only when there is none, and
---json shows both. When the tool says that it failed, its answer is printed all
-the same and the exit code is 1.
+Text is printed as it is; on a terminal, control characters are escaped. Content blocks
+come first: structuredContent is printed only if there are none, and --json shows both.
+If the tool says that it failed, its answer is printed all the same and the exit code
+is 1.
 
-What the server asks in the middle of the call (elicitation) is asked on the
-terminal. --answer fills in its forms in advance, and may be repeated.`,
+If the server asks something in the middle of the call (elicitation), collet asks you on
+the terminal. --answer fills in the server's forms in advance, and can be repeated.`,
 		Example: `  collet tools call files/read_text_file path=notes.md head=3
   collet tools call github/create_issue title=Crash labels=bug labels=urgent body=@report.md
   collet tools call memory/create_entities entities:='[{"name":"x"}]' --json
@@ -89,7 +90,7 @@ terminal. --answer fills in its forms in advance, and may be repeated.`,
 				}
 			}
 			if cmd.Flags().Changed("timeout") && opts.Timeout <= 0 {
-				return usagef("--timeout %s: it has to be longer than nothing", opts.Timeout)
+				return usagef("--timeout %s: it has to be longer than 0s", opts.Timeout)
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -100,11 +101,11 @@ terminal. --answer fills in its forms in advance, and may be repeated.`,
 	flags := cmd.Flags()
 	flags.StringVar(&opts.Args, "args", "", "all arguments: a JSON object, @file, or - for stdin")
 	flags.BoolVar(&opts.JSON, "json", false, `print {"tool","ok","result" or "failure","attempts","durationMs","notices"}`)
-	flags.StringVarP(&opts.Query, "query", "q", "", "print only this GJSON path of the result, strings without quotes; exit 8 when nothing is there")
-	flags.DurationVar(&opts.Timeout, "timeout", 0, "limit of one attempt; progress restarts it (default: the server's)")
-	flags.StringVar(&opts.Retry, "retry", "", "when to try a second time: safe, always or never (default: the server's)")
-	flags.BoolVar(&opts.Yes, "yes", false, "answer yes where a consent is asked for")
-	flags.StringArrayVar(&opts.Answers, "answer", nil, "fill in a field, `NAME=VALUE` or NAME:=JSON, of a form that the server asks for; nobody is asked then")
+	flags.StringVarP(&opts.Query, "query", "q", "", "print only the value at this GJSON path of the result, strings without quotes; exit code 8 if there is none")
+	flags.DurationVar(&opts.Timeout, "timeout", 0, "limit for one attempt; progress restarts it (default: the server's timeout)")
+	flags.StringVar(&opts.Retry, "retry", "", "when to make a second attempt: safe, always or never (default: the server's retry)")
+	flags.BoolVar(&opts.Yes, "yes", false, "answer yes to every question for consent")
+	flags.StringArrayVar(&opts.Answers, "answer", nil, "fill in a field of the server's form in advance: `NAME=VALUE` or NAME:=JSON; you are not asked then")
 	flags.StringVar(&opts.SaveDir, "save", "", "write images, audio and blobs to new files in this `directory`")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usagef("%v; a tool's own arguments are written key=value", err)

@@ -35,17 +35,17 @@ func newCmdToolsList(f *Factory, runF func(context.Context, *toolsListOptions) e
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN]",
 		Short: "List the tools of all servers",
-		Long: `List the tools of all enabled servers, or those that PATTERN names: SERVERS or
+		Long: `List the tools of all enabled servers, or those that PATTERN matches: SERVERS or
 SERVERS/TOOLS, two globs such as 'github', 'github/*_issue' or '*/read_*'. Only
-the servers that PATTERN names are started.
+the servers that PATTERN matches are started.
 
-A server that was asked within the last day, by any collet, is not started for a
-list: its tools are those it had then, and marked as such. When that was more than
-a minute ago it is asked again behind, for the next list; with --refresh this list
-waits for it. A call never relies on what is kept.
+If any collet listed a server's tools within the last day, the list shows this snapshot,
+marked as such, and does not start the server. If a snapshot is more than a minute old,
+a background process asks the server again, for the next list; with --refresh, this list
+waits for the server instead. A call never relies on a snapshot.
 
-Servers whose tools are missing are told on stderr. The exit code is 0 if any
-server answered, else that of the worst failure.`,
+stderr names the servers whose tools are missing. The exit code is 0 if any server
+answered, otherwise that of the worst failure.`,
 		Example: "  collet tools list\n  collet tools list github\n  collet tools list '*/read_*' --json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -65,10 +65,10 @@ server answered, else that of the worst failure.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.Exposure, "exposure", "", "only tools of this exposure: direct, deferred, codemode or hidden (default: all but hidden)")
+	flags.StringVar(&opts.Exposure, "exposure", "", "only tools with this exposure: direct, deferred, codemode or hidden (default: all but hidden)")
 	flags.BoolVar(&opts.JSON, "json", false, `print {"tools":[...],"servers":[...]}`)
-	flags.BoolVar(&opts.Tokens, "tokens", false, "show what the definitions cost a model, each and together, estimated from their bytes")
-	flags.BoolVar(&opts.Refresh, "refresh", false, "ask the servers again instead of using what is known")
+	flags.BoolVar(&opts.Tokens, "tokens", false, "show the tokens that the definitions cost a model, each and in total, estimated from their bytes")
+	flags.BoolVar(&opts.Refresh, "refresh", false, "ask the servers again instead of using snapshots")
 	flags.DurationVar(&opts.Wait, "wait", listWait, "wait at most this long for servers that are starting")
 	completeFlag(cmd, "exposure", words("direct\tin the model's list", "deferred\tfound by search",
 		"codemode\tfor scripts", "hidden\tfrom everybody"))
@@ -81,7 +81,7 @@ func toolsListRun(ctx context.Context, opts *toolsListOptions) error {
 		return err
 	}
 	if opts.Wait <= 0 {
-		return usagef("--wait %s: it has to be longer than nothing", opts.Wait)
+		return usagef("--wait %s: it has to be longer than 0s", opts.Wait)
 	}
 	h, err := opts.Host(ctx)
 	if err != nil {

@@ -31,12 +31,12 @@ func newCmdToolsSearch(f *Factory, runF func(context.Context, *toolsSearchOption
 	cmd := &cobra.Command{
 		Use:   "search QUERY...",
 		Short: "Find tools by what they do, or by name",
-		Long: `Find tools by what they do, or by name, as a model finds them with tool_search: the
-best first, those of exposure hidden never.
+		Long: `Find tools by what they do, or by name, as a model finds them with tool_search. The best
+matches come first; tools with exposure hidden are never found.
 
-The query is in words, in several languages; names of tools, with commas between,
-are found as such. What servers offered lately stands for them, as for 'tools list'.
-Servers whose tools are missing are told on stderr.`,
+The query is in words, in several languages. Names of tools, separated by commas, find
+these tools. Like 'tools list', a search uses snapshots of what servers listed within
+the last day. stderr names the servers whose tools are missing.`,
 		Example: "  collet tools search 'create a pull request'\n  collet tools search read file --server files --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
@@ -53,7 +53,7 @@ Servers whose tools are missing are told on stderr.`,
 			case strings.ContainsAny(opts.Query.Server, "*?/"):
 				return usagef("--server %s: it is the name of one server", opts.Query.Server)
 			case opts.Wait <= 0:
-				return usagef("--wait %s: it has to be longer than nothing", opts.Wait)
+				return usagef("--wait %s: it has to be longer than 0s", opts.Wait)
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -62,10 +62,10 @@ Servers whose tools are missing are told on stderr.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.Query.Server, "server", "", "only tools of this `SERVER`, the only one that is started then")
-	flags.IntVar(&opts.Query.Limit, "limit", 0, "the most tools to find (default 5)")
+	flags.StringVar(&opts.Query.Server, "server", "", "search only this `SERVER`, and start no other")
+	flags.IntVar(&opts.Query.Limit, "limit", 0, "find at most this many tools (default 5)")
 	flags.BoolVar(&opts.JSON, "json", false, `print {"tools":[...],"total":N,"pending":[...]}`)
-	flags.BoolVar(&opts.Refresh, "refresh", false, "ask the servers again instead of using what is known")
+	flags.BoolVar(&opts.Refresh, "refresh", false, "ask the servers again instead of using snapshots")
 	flags.DurationVar(&opts.Wait, "wait", listWait, "wait at most this long for servers that are starting")
 	completeFlag(cmd, "server", f.complete(func(_ context.Context, h openHost, _ *cobra.Command, _ []string, word string) *candidates {
 		c := nothing()

@@ -43,9 +43,9 @@ func newCmdToolsShow(f *Factory, runF func(context.Context, *toolsShowOptions) e
 			return toolsShowRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.TypeScript, "ts", false, "print the tool's TypeScript declaration, as scripts call it")
-	cmd.Flags().BoolVar(&opts.JSON, "json", false, "print the tool as 'tools list --json' does, with unchecked, consent and definition, which is what the server sent")
-	cmd.Flags().BoolVar(&opts.Refresh, "refresh", false, "ask the server instead of using what it said lately")
+	cmd.Flags().BoolVar(&opts.TypeScript, "ts", false, "print the TypeScript declaration with which scripts call the tool")
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, "print the tool as 'tools list --json' does, with unchecked, consent, and definition: the tool as the server sent it")
+	cmd.Flags().BoolVar(&opts.Refresh, "refresh", false, "ask the server instead of using its snapshot")
 	return cmd
 }
 
@@ -88,7 +88,7 @@ func toolsShowRun(ctx context.Context, opts *toolsShowOptions) error {
 	if err := printTool(opts.Streams, t); err != nil || asked.IsZero() {
 		return err
 	}
-	opts.Streams.Note("collet: as %s said %s ago; --refresh asks it again", t.Server, host.Age(asked))
+	opts.Streams.Note("collet: tool list of %s is %s old; use --refresh to ask again", t.Server, host.Age(asked))
 	return nil
 }
 

@@ -29,10 +29,10 @@ func newCmdTrust(f *Factory, runF func(context.Context, *trustOptions) error) *c
 	cmd := &cobra.Command{
 		Use:   "trust [FILE]",
 		Short: "Show what a project's mcp.toml would start, and trust it",
-		Long: `Show what the mcp.toml of the working directory, or of its nearest parent that has
-one, would start, and trust it. Without trust nothing of a project's file has any
-effect. Trust is for this path and this content: a changed file has to be trusted
-again. Files named by --config or COLLET_CONFIG, and your own, need no trust.`,
+		Long: `Show what the mcp.toml of the working directory, or of its nearest parent that has one,
+would start, and trust it. Without trust, a project's file has no effect. You trust this
+content at this path: if the file changes, you have to trust it again. Files named by
+--config or COLLET_CONFIG, and your own file, need no trust.`,
 		Example: "  collet trust\n  collet trust --yes ~/src/project/mcp.toml\n  collet trust --list",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -54,9 +54,9 @@ again. Files named by --config or COLLET_CONFIG, and your own, need no trust.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&opts.Yes, "yes", false, "trust it without a question")
-	flags.BoolVar(&opts.List, "list", false, "list the files that somebody decided about")
-	flags.BoolVar(&opts.Revoke, "revoke", false, "trust the file no longer, or forget that it was refused")
+	flags.BoolVar(&opts.Yes, "yes", false, "trust the file without asking")
+	flags.BoolVar(&opts.List, "list", false, "list the files that you trusted or refused")
+	flags.BoolVar(&opts.Revoke, "revoke", false, "stop trusting the file, or forget that you refused it")
 	return cmd
 }
 

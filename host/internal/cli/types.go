@@ -24,9 +24,9 @@ func newCmdTypes(f *Factory, runF func(context.Context, *typesOptions) error) *c
 	cmd := &cobra.Command{
 		Use:   "types [PATTERN]",
 		Short: "Print TypeScript declarations for scripts",
-		Long: `Print a file of TypeScript declarations: everything a script can use, with the
-tools of all enabled servers, or those that PATTERN names (as 'collet tools list'
-does). An editor that has the file completes and checks scripts.
+		Long: `Print a file of TypeScript declarations: everything that a script can use, with the
+tools of all enabled servers, or those that PATTERN matches (as in 'collet tools list').
+With this file, an editor completes and checks scripts.
 
 The exit code is not 0 if the tools of any server are missing.`,
 		Example: "  collet types > collet.d.ts\n  collet types github > github.d.ts",
@@ -53,7 +53,7 @@ The exit code is not 0 if the tools of any server are missing.`,
 
 func typesRun(ctx context.Context, opts *typesOptions) error {
 	if opts.Wait <= 0 {
-		return usagef("--wait %s: it has to be longer than nothing", opts.Wait)
+		return usagef("--wait %s: it has to be longer than 0s", opts.Wait)
 	}
 	h, err := opts.Host(ctx)
 	if err != nil {

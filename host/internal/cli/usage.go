@@ -26,7 +26,7 @@ func usage(cmd *cobra.Command) error {
 	section(&b, "Flags", cmd.LocalFlags().FlagUsages())
 	section(&b, "Global flags", cmd.InheritedFlags().FlagUsages())
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n'%s COMMAND --help' tells more about a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&b, "\nRun '%s COMMAND --help' for more about a command.\n", cmd.CommandPath())
 	}
 	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 	return err

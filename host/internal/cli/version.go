@@ -21,7 +21,7 @@ func newCmdVersion(f *Factory, runF func(context.Context, *versionOptions) error
 	opts := &versionOptions{Streams: f.Streams, Version: f.Version}
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which collet this is",
+		Short: "Print the version of collet",
 		Args:  exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runF != nil {

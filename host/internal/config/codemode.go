@@ -32,15 +32,15 @@ var (
 )
 
 var codemodeKeys = []key[Codemode]{
-	unsaid(`"120s"`, duration("timeout", "how long a script may take that does not say, waits for a person aside", scriptTimeLimits, func(c *Codemode) *time.Duration { return &c.Timeout })),
-	unsaid(`"600s"`, duration("max_timeout", "how long a model may let a script take", scriptTimeLimits, func(c *Codemode) *time.Duration { return &c.MaxTimeout })),
-	unsaid(`"10s"`, duration("cpu", "processor time of a script's process, on Linux", scriptCPULimits, func(c *Codemode) *time.Duration { return &c.CPU })),
-	{"heap", "memory of a script: " + scriptHeapLimits.text, `"type":"string","pattern":` + quoteJSON(sizePattern), `"64MiB"`,
+	unsaid(`"120s"`, duration("timeout", "how long a script may take if it does not set its own limit, not counting waits for a person", scriptTimeLimits, func(c *Codemode) *time.Duration { return &c.Timeout })),
+	unsaid(`"600s"`, duration("max_timeout", "the longest timeout that a model may ask for", scriptTimeLimits, func(c *Codemode) *time.Duration { return &c.MaxTimeout })),
+	unsaid(`"10s"`, duration("cpu", "how much processor time a script's process may use, on Linux", scriptCPULimits, func(c *Codemode) *time.Duration { return &c.CPU })),
+	{"heap", "how much memory a script may use: " + scriptHeapLimits.text, `"type":"string","pattern":` + quoteJSON(sizePattern), `"64MiB"`,
 		func(t *table, c *Codemode) { c.Heap = t.size("heap", c.Heap, scriptHeapLimits) }},
 	upTo("calls", "how many calls a script may make", 1, 1000, 1000, func(c *Codemode) *int { return &c.Calls }),
-	upTo("in_flight", "how many of them run at once", 1, 128, 16, func(c *Codemode) *int { return &c.InFlight }),
-	upTo("output_tokens", "how much of a script's output a model gets that does not say, in tokens of 4 bytes", 100, 50_000, 10_000, func(c *Codemode) *int { return &c.OutputTokens }),
-	upTo("max_output_tokens", "how much of it a model may ask for", 100, 50_000, 50_000, func(c *Codemode) *int { return &c.MaxOutputTokens }),
+	upTo("in_flight", "how many of a script's calls run at once", 1, 128, 16, func(c *Codemode) *int { return &c.InFlight }),
+	upTo("output_tokens", "how much of a script's output a model gets if it does not ask for more or less, in tokens of 4 bytes", 100, 50_000, 10_000, func(c *Codemode) *int { return &c.OutputTokens }),
+	upTo("max_output_tokens", "the most output that a model may ask for, in tokens of 4 bytes", 100, 50_000, 50_000, func(c *Codemode) *int { return &c.MaxOutputTokens }),
 }
 
 // unsaid is k with a default.

@@ -61,14 +61,14 @@ var hookTimeoutLimits = limits{100 * time.Millisecond, 60 * time.Second, "100ms 
 var hookKeys = []key[Hook]{
 	{"enabled", "whether the hook is asked", `"type":"boolean"`, "true",
 		func(t *table, h *Hook) { h.Enabled = t.boolean("enabled", true) }},
-	{"plugin", `collet-plugin-NAME, or a path when it holds a slash`, `"type":"string","pattern":` + quoteJSON(pluginPattern.String()+`|[/\\]`), "",
+	{"plugin", `the NAME of collet-plugin-NAME, or a path if it contains a slash`, `"type":"string","pattern":` + quoteJSON(pluginPattern.String()+`|[/\\]`), "",
 		func(t *table, h *Hook) { h.Plugin = readPlugin(t) }},
 	{"config", "the hook's own settings", `"type":"object"`, "", func(t *table, h *Hook) { h.Config = t.json("config") }},
-	{"env", "variables of the hook's process", namedStrings(envPattern), "", func(t *table, h *Hook) { h.Env = readEnv(t) }},
+	{"env", "environment variables for the hook's process", namedStrings(envPattern), "", func(t *table, h *Hook) { h.Env = readEnv(t) }},
 	hookTimeout,
-	word("on_error", "what becomes of a call when the hook does not work: closed fails it, open lets it pass", OnErrorClosed,
+	word("on_error", "what happens to a call if the hook does not work: closed fails it, open lets it pass", OnErrorClosed,
 		func(h *Hook) *string { return &h.OnError }, OnErrorClosed, OnErrorOpen),
-	strs("tools", "the tools it is asked about, as patterns (*, ?) of server/tool; all when not said", func(h *Hook) *[]string { return &h.Tools }),
+	strs("tools", "the tools that the hook is asked about, as patterns (*, ?) of server/tool; default: all", func(h *Hook) *[]string { return &h.Tools }),
 }
 
 var hookTimeout = func() key[Hook] {

@@ -21,23 +21,23 @@ func defaultHost() Host {
 
 // hostKeys are all keys of [host].
 var hostKeys = []key[Host]{
-	word("log_level", "what collet tells of itself on stderr; each command has its own default", "",
+	word("log_level", "what collet logs to stderr; each command has its own default", "",
 		func(h *Host) *string { return &h.LogLevel }, "debug", "info", "warn", "error"),
-	{"exposure", "who sees the tools of servers that do not say; in a project's file, of its own servers", enum(exposureWords), `"codemode"`,
+	{"exposure", "the exposure of servers that do not set their own; in a project's file, only for its own servers", enum(exposureWords), `"codemode"`,
 		func(t *table, h *Host) {
 			if e := t.exposure("exposure"); e != "" {
 				h.Exposure = e
 			}
 		}},
-	word("wire_names", "tools toward model clients: server__tool, or the tool alone for a host with one server", "prefixed",
+	word("wire_names", "tool names that model clients see: prefixed is server__tool; plain is the tool alone, for a host with one server", "prefixed",
 		func(h *Host) *string { return &h.WireNames }, "prefixed", "plain"),
-	{"response_budget", "the largest result that a model gets whole: 1KiB to 64MiB", `"type":"string","pattern":` + quoteJSON(sizePattern), `"256KiB"`,
+	{"response_budget", "the largest result that a model gets in full: 1KiB to 64MiB", `"type":"string","pattern":` + quoteJSON(sizePattern), `"256KiB"`,
 		func(t *table, h *Host) { h.ResponseBudget = t.size("response_budget", h.ResponseBudget, budgetLimits) }},
 	connectWait,
-	word("daemon", "auto: the first command starts a host in the background, which the next ones use", "off",
+	word("daemon", "auto: the first command starts a host in the background, which later commands use", "off",
 		func(h *Host) *string { return &h.Daemon }, "off", "auto"),
 	daemonIdle,
-	{"plugin_dirs", "where plugins are looked up first; not in a project's file", `"type":"array","items":{"type":"string"}`, `[]`,
+	{"plugin_dirs", "directories to search for plugins first; has no effect in a project's file", `"type":"array","items":{"type":"string"}`, `[]`,
 		func(t *table, h *Host) {
 			if t.layer == Project && t.has("plugin_dirs") {
 				// A plugin found there would get the credentials of the user's servers.
@@ -55,14 +55,14 @@ var hostKeys = []key[Host]{
 }
 
 var connectWait = func() key[Host] {
-	k := duration("connect_wait", "how long a model client's first list or search waits for starting servers of which nothing is known yet", connectWaitLimits,
+	k := duration("connect_wait", "how long a model client's first list or search waits for starting servers that have no snapshot", connectWaitLimits,
 		func(h *Host) *time.Duration { return &h.ConnectWait })
 	k.unsaid = `"10s"`
 	return k
 }()
 
 var daemonIdle = func() key[Host] {
-	k := duration("daemon_idle", "how long a host in the background stays when nobody uses it", daemonIdleLimits,
+	k := duration("daemon_idle", "how long a host in the background keeps running when nothing uses it", daemonIdleLimits,
 		func(h *Host) *time.Duration { return &h.DaemonIdle })
 	k.unsaid = `"10m"`
 	return k

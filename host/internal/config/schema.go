@@ -25,16 +25,16 @@ func Schema() []byte {
 		"type": "object",
 		"additionalProperties": false,
 		"properties": {
-			"host": {"type":"object","description":"settings of the host; every key optional","additionalProperties":false,"properties":%s},
+			"host": {"type":"object","description":"settings of the host; every key is optional","additionalProperties":false,"properties":%s},
 			"servers": {
 				"type": "object",
-				"description": "sources of tools, by name",
+				"description": "the servers that tools come from, by name",
 				"propertyNames": {"pattern": %s, "maxLength": %d, "not": {"pattern": "__"}},
 				"additionalProperties": %s
 			},
 			"hooks": {
 				"type": "object",
-				"description": "plugins that stand between the host and the servers, in the order they are asked; not in a project's file",
+				"description": "plugins that stand between the host and the servers, in the order in which they are asked; have no effect in a project's file",
 				"propertyNames": {"pattern": %s},
 				"additionalProperties": {"type":"object","required":["plugin"],"additionalProperties":false,"properties":%s}
 			}
@@ -74,7 +74,7 @@ func entrySchema() string {
 			{"required":["plugin"],%s},
 			{"required":["command"]},
 			{"required":["url"]},
-			{"description":"in a project's file: overrides the user's entry of that name","propertyNames":{%s}}
+			{"description":"in a project's file: changes your own entry of that name","propertyNames":{%s}}
 		],
 		"dependencies": {
 			"disabled": {"not":{"required":["enabled"]}},

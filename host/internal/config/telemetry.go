@@ -25,10 +25,10 @@ func (t Telemetry) Prometheus() bool { return t.Metrics == "prometheus" || t.Met
 func (t Telemetry) OTLP() bool { return t.Metrics == "otlp" || t.Metrics == "both" }
 
 var telemetryKeys = []key[Telemetry]{
-	boolean("traces", "collet serve sends spans to the OTLP endpoint that OTEL_EXPORTER_OTLP_ENDPOINT names", func(t *Telemetry) *bool { return &t.Traces }),
-	word("metrics", "of collet serve: prometheus is /metrics of serve --http, otlp the endpoint that OTEL_EXPORTER_OTLP_ENDPOINT names", "off",
+	boolean("traces", "whether collet serve sends spans to the OTLP endpoint in OTEL_EXPORTER_OTLP_ENDPOINT", func(t *Telemetry) *bool { return &t.Traces }),
+	word("metrics", "where collet serve publishes metrics: prometheus is /metrics of serve --http, otlp the endpoint in OTEL_EXPORTER_OTLP_ENDPOINT", "off",
 		func(t *Telemetry) *string { return &t.Metrics }, "off", "prometheus", "otlp", "both"),
-	{"audit", "one JSON line for each call: true, or the file to write", `"anyOf":[{"type":"boolean"},{"type":"string","minLength":1}]`, "false",
+	{"audit", "whether to record each call as one JSON line: true, or the file to write to", `"anyOf":[{"type":"boolean"},{"type":"string","minLength":1}]`, "false",
 		func(t *table, to *Telemetry) {
 			switch v := t.values["audit"].(type) {
 			case bool:
@@ -41,7 +41,7 @@ var telemetryKeys = []key[Telemetry]{
 				t.wrongType("audit", "true, false or a string", "write the word, or the file's path in quotes")
 			}
 		}},
-	boolean("audit_arguments", "audit records have the arguments too, with the secrets that are in them", func(t *Telemetry) *bool { return &t.AuditArguments }),
+	boolean("audit_arguments", "whether audit records include the arguments, with any secrets that are in them", func(t *Telemetry) *bool { return &t.AuditArguments }),
 }
 
 func readTelemetry(t *table, h *Host) {

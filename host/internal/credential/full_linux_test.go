@@ -118,7 +118,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 	c.set(61 * time.Minute)
 	f := wantFailure(t, tokenError(t, k, s, Need{}), failure.AuthFailure)
-	if !strings.Contains(f.Message, "read-only file system; see to it that collet can write there") || as.Counts().TokenRequests != requests {
+	if !strings.Contains(f.Message, "read-only file system; make sure that collet can write there") || as.Counts().TokenRequests != requests {
 		t.Errorf("message %q, counts %+v", f.Message, as.Counts())
 	}
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT, "size=256k"); err != nil {

@@ -46,7 +46,7 @@ func (u *unkept) Unwrap() error { return u.error }
 // would have replaced a refresh token, and the new one would have been lost with this
 // process.
 func cannotKeep(s Settings, err error) *failure.Failure {
-	advice := "see to it that collet can write there, and call again"
+	advice := "make sure that collet can write there, and call again"
 	if store.Full(err) {
 		advice = "free some and call again"
 	}

@@ -201,7 +201,7 @@ func (l *login) browse(ctx context.Context, b Browser) (grant.Tokens, error) {
 	}
 	code, err := f.Code(callback)
 	if d, denied := errors.AsType[*flow.Denied](err); denied && d.Code == "invalid_scope" {
-		return grant.Tokens{}, fmt.Errorf("%w; asked for was %s, of which collet auth logout %s forgets what there was before", err, list(l.scopes), l.s.Server)
+		return grant.Tokens{}, fmt.Errorf("%w; collet asked for %s; run collet auth logout %s to forget the scopes of earlier logins, then log in again", err, list(l.scopes), l.s.Server)
 	}
 	if err != nil {
 		return grant.Tokens{}, err

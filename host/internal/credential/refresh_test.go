@@ -308,7 +308,7 @@ func TestNoRoom(t *testing.T) {
 	}
 	c.set(61 * time.Minute)
 	f := wantFailure(t, tokenError(t, k, s, Need{}), failure.AuthFailure)
-	for _, want := range []string{"the new credentials of docs cannot be kept: ", filepath.Base(taken), "; see to it that collet can write there, and call again"} {
+	for _, want := range []string{"the new credentials of docs cannot be kept: ", filepath.Base(taken), "; make sure that collet can write there, and call again"} {
 		if !strings.Contains(f.Message, want) {
 			t.Errorf("message %q, want %q", f.Message, want)
 		}

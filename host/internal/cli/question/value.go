@@ -130,7 +130,7 @@ func (f *Field) checkFormat(s string) string {
 	switch f.format {
 	case "email":
 		if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
-			return "that is no e-mail address; write it like ann@example.com"
+			return "that is not an e-mail address; write it like ann@example.com"
 		}
 	case "uri":
 		if u, err := url.Parse(s); err != nil || !u.IsAbs() || strings.ContainsAny(s, " \"<>\\^`{|}") {

@@ -50,7 +50,7 @@ func (s *Store) makeKey() ([]byte, error) {
 	}
 	back, err := s.fetchKey()
 	if err == nil && !bytes.Equal(back, key) {
-		err = errors.New("the keyring forgets what it is given")
+		err = errors.New("the keyring does not keep what is stored in it")
 	}
 	return key, err
 }
@@ -87,7 +87,7 @@ func (s *Store) unseal(sealed []byte) ([]byte, error) {
 		}
 		key, err := s.fetchKey()
 		if err != nil {
-			return nil, fmt.Errorf("it is sealed with a key in the keyring, and that gives it not out: %w; %s", err, retry)
+			return nil, fmt.Errorf("it is sealed with a key in the keyring, and the keyring does not give out the key: %w; %s", err, retry)
 		}
 		s.key = key
 	}
