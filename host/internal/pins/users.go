@@ -13,18 +13,18 @@ import (
 // configEnd is what the name of a note ends with that says whose pins these are.
 const configEnd = ".config"
 
-// maxPath bounds a path in bytes, which no system allows as long.
+// maxPath bounds a path, in bytes. No system allows one that long.
 const maxPath = 64 << 10
 
 // noteUser notes that an mcp.toml has an installed plugin executed, so that whoever
-// removes versions of it knows which mcp.lock to look into. Without the note no start
-// fails: what cannot be written is of a user for whom nothing is removed, either.
+// removes versions of it knows which mcp.lock to look into. A note that cannot be
+// written, or that was cut short by a crash, fails no start: the next one writes it.
 func (k *Keeper) noteUser(u Use) {
 	if k.Installed == "" || !strings.HasPrefix(u.Path, k.Installed+string(filepath.Separator)) {
 		return
 	}
 	note := k.File(u.Config).Fallback + configEnd
-	if _, err := os.Stat(note); err == nil {
+	if have, err := readBytes(note); err == nil && string(have) == u.Config {
 		return
 	}
 	if os.MkdirAll(filepath.Dir(note), 0o700) == nil {

@@ -36,6 +36,17 @@ func TestUsers(t *testing.T) {
 	if want := []string{filepath.Join(dir, "a", "mcp.toml"), filepath.Join(dir, "b", "mcp.toml")}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
+	// A note that a crash has cut short is written again.
+	note := k.File(filepath.Join(dir, "a", "mcp.toml")).Fallback + configEnd
+	if err := os.Truncate(note, 1); err != nil {
+		t.Fatal(err)
+	}
+	use(k, "a", installed)
+	again, err := Users(state)
+	slices.Sort(again)
+	if err != nil || !slices.Equal(again, got) {
+		t.Errorf("after a crash: %q, %v; want %q", again, err, got)
+	}
 	if got, err := Users(filepath.Join(dir, "nowhere")); err != nil || len(got) > 0 {
 		t.Errorf("of a directory that is not there: %q, %v", got, err)
 	}
