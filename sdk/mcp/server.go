@@ -49,8 +49,8 @@ type Watcher interface {
 	Watch(ctx context.Context, c *Caller, uri string) (release func(), err error)
 }
 
-// Prompt is a Handler that has some answers ready.
-type Prompt interface {
+// ReadyHandler is a Handler that has some answers ready.
+type ReadyHandler interface {
 	// Ready says whether Handle answers a request at once, without waiting for anything.
 	// On stdio such a request is answered before the next one is read: to hand it to
 	// another goroutine takes longer than a short answer does.
@@ -187,8 +187,8 @@ func (o ServerOptions) withDefaults() ServerOptions {
 // once. Its methods may be called from any goroutine.
 type Server struct {
 	handler Handler
-	watcher Watcher // nil when the handler is none
-	prompt  Prompt  // likewise
+	watcher Watcher      // nil when the handler is none
+	ready   ReadyHandler // likewise
 	opt     ServerOptions
 	info    []byte // MCP Implementation
 
@@ -209,7 +209,7 @@ type Server struct {
 func NewServer(h Handler, opt ServerOptions) *Server {
 	s := &Server{handler: h, opt: opt.withDefaults(), over: make(chan struct{}), audience: map[*listener]struct{}{}}
 	s.watcher, _ = h.(Watcher)
-	s.prompt, _ = h.(Prompt)
+	s.ready, _ = h.(ReadyHandler)
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.info = append([]byte(`{"name":`), appendString(nil, s.opt.Name)...)
 	if s.opt.Title != "" {

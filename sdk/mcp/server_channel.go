@@ -100,7 +100,7 @@ func (c *channel) request(e envelope, who *Caller) {
 		return
 	}
 	begin := c.answers.start
-	if c.s.prompt != nil && c.s.prompt.Ready(d.caller, d.method) {
+	if c.s.ready != nil && c.s.ready.Ready(d.caller, d.method) {
 		begin = c.answers.do
 	}
 	refusal := begin(e.id, func(q *inquiry) {

@@ -91,7 +91,7 @@ type Principal interface {
 	Exposure(server, tool string, e exposure.Exposure) exposure.Exposure
 }
 
-// Front answers model clients. It is a protocol.Handler, and a Prompt.
+// Front answers model clients. It is a protocol.Handler, and a protocol.ReadyHandler.
 type Front struct {
 	host Host
 

@@ -29,7 +29,7 @@ func (f *Front) listTools(ctx context.Context, r *protocol.Incoming) (json.RawMe
 	return nil, nil
 }
 
-// Ready implements protocol.Prompt: a list that has been asked for before is there.
+// Ready implements protocol.ReadyHandler: a list that has been asked for before is there.
 func (f *Front) Ready(c *protocol.Caller, method string) bool {
 	return method == "tools/list" && f.outlook(c).rendered.Load() &&
 		!f.host.Settling(func(server string) bool { return f.Concerns(c, server) })
