@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/collet-dev/collet/bench/internal/proc"
 )
 
 // whole are the results of a run in which each figure was measured once.
@@ -89,24 +87,5 @@ func TestBenchmarks(t *testing.T) {
 	found := benchmarks([]byte("goos: linux\nBenchmarkBuild/10000-2   \t  3\t 412345678 ns/op\t 8.125 MB\nBenchmarkReplace \t 100\t 1234 ns/op\nPASS\nok  x 3 s\n"))
 	if len(found) != 2 || found["Build/10000"]["MB"] != 8.125 || found["Build/10000"]["ns/op"] != 412345678 || found["Replace"]["ns/op"] != 1234 {
 		t.Errorf("%v", found)
-	}
-}
-
-// What a test started is a process of its family where its program lies in the
-// directory that is asked for.
-func TestFamily(t *testing.T) {
-	if _, err := os.Stat("/proc/self/smaps_rollup"); err != nil {
-		t.Skip("no /proc/PID/smaps_rollup here")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, n, err := proc.Family(os.Getpid(), filepath.Dir(self))
-	if err != nil || n != 1 || sum < 1<<20 {
-		t.Errorf("of this program's directory: %d bytes, %d processes, %v", sum, n, err)
-	}
-	if sum, n, err := proc.Family(os.Getpid(), t.TempDir()); err != nil || n != 0 || sum != 0 {
-		t.Errorf("of another directory: %d bytes, %d processes, %v", sum, n, err)
 	}
 }

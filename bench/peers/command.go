@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -147,7 +148,7 @@ func (c cli) time(ctx context.Context, command []string) (time.Duration, error) 
 		err = readErr
 	}
 	if err == nil && slices.Equal(command, c.call) && strings.TrimSpace(string(out)) != "hello" {
-		err = fmt.Errorf("it does not say hello")
+		err = errors.New("it does not say hello")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out)

@@ -125,8 +125,8 @@ func (s *serving) listen(ctx context.Context, command []string, url string) erro
 		if s.client, err = mcp.Dial(ctx, mcp.Endpoint{URL: url}, mcp.Options{SkipProbe: true}); err == nil {
 			return nil
 		}
-		if err := moment(ctx); err != nil {
-			return errors.Join(err, err)
+		if over := moment(ctx); over != nil {
+			return errors.Join(over, err)
 		}
 	}
 }

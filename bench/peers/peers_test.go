@@ -5,13 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/collet-dev/collet/bench/internal/load"
-	"github.com/collet-dev/collet/bench/internal/proc"
 )
 
 // TestGateway goes with collet the way that every program goes.
@@ -63,28 +61,6 @@ func TestGateway(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestMarked(t *testing.T) {
-	mark := "COLLET_BENCH_PLACE=" + t.TempDir()
-	cmd := exec.Command("cat")
-	cmd.Env = []string{mark}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	pids, err := proc.Marked(mark)
-	if err != nil || !slices.Equal(pids, []int{cmd.Process.Pid}) {
-		t.Errorf("%v, %v, not %d", pids, err, cmd.Process.Pid)
-	}
-	if pids, err := proc.Marked(mark[:len(mark)-1]); err != nil || len(pids) != 0 {
-		t.Errorf("%v, %v for a part of the mark", pids, err)
-	}
-	in.Close()
-	_ = cmd.Wait()
 }
 
 func TestReport(t *testing.T) {
