@@ -6,11 +6,13 @@ import (
 	"github.com/collet-dev/collet/host/internal/pins"
 )
 
-// NamedVersions says which of the versions of plugins, given by their SHA-256, an
-// mcp.toml or mcp.lock names, and where. It looks into those of configs, absolute paths
-// of mcp.toml files, of the projects that a person has trusted or refused, and of all
-// files for which a host of this user has executed an installed plugin.
-func NamedVersions(configs []string, digests []string) (map[string]string, error) {
+// NamedVersions says which of the versions of plugins, given by their SHA-256 in
+// hexadecimal, an mcp.toml or mcp.lock names: for each of those a clause that says where.
+// It looks into the files of configs, absolute paths of mcp.toml files, of the projects
+// that a person has trusted or refused, and of all for which a host of this user has
+// executed an installed plugin. The error is that one of them cannot be read, and may
+// name any version.
+func NamedVersions(configs, digests []string) (map[string]string, error) {
 	users, err := pins.Users(stateDir())
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ type Entry struct {
 	Method string `json:"method"` // of Forward
 	Params Raw    `json:"params"`
 
-	Resource string   `json:"resource"` // of Token: what it was asked for; what it was is not written
+	Resource string   `json:"resource"` // of Token: what the token is for; the token itself is not written
 	Scopes   []string `json:"scopes"`
 	Rejected bool     `json:"rejected"` // the one before was refused
 

@@ -73,8 +73,8 @@ func readRelease(t *testing.T) release {
 
 var targets = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// A release has collet, what verifies attestations, and every plugin of the workspace for every system, and is not
-// published.
+// A release has collet, what verifies attestations, and every plugin of the workspace for
+// every system, and is not published.
 func TestRelease(t *testing.T) {
 	r := readRelease(t)
 	work, err := os.ReadFile(filepath.Join(root, "go.work"))

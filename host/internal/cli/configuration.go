@@ -123,7 +123,7 @@ const (
 	replyNo
 )
 
-// maxAnswer bounds the line that answers a question.
+// maxAnswer bounds the line that answers a question, in bytes.
 const maxAnswer = 64 << 10
 
 // confirm asks a question. A line that is y or yes is a yes, any other a no; the

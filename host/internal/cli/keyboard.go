@@ -31,11 +31,10 @@ func (k *keyboard) take(ctx context.Context) (done func(), err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	switch err = ctx.Err(); {
-	case err == nil && k.gone:
-		err = errors.New("the terminal ended")
-		fallthrough
-	case err != nil:
+	if err = ctx.Err(); err == nil && k.gone {
+		err = errors.New("the terminal has ended, or an earlier question was given up")
+	}
+	if err != nil {
 		<-k.turn
 		return nil, err
 	}

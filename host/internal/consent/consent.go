@@ -228,14 +228,17 @@ func (s *Store) append(root *os.Root, r *Record) (err error) {
 		}
 	}
 	if size := info.Size() + int64(len(line)); size > s.max() {
-		// On Windows a file that somebody reads cannot be replaced; the next time will do.
-		file.Close() // there are systems where this process is no exception
+		// On Windows a file that is open cannot be replaced. When others read it, the next
+		// time will do.
+		file.Close()
 		if err := s.rewrite(root, r); err == nil || size > 2*s.max() {
 			return err
 		}
-		if file, err = root.OpenFile(fileName, os.O_RDWR|os.O_APPEND, 0o600); err != nil {
+		again, err := root.OpenFile(fileName, os.O_RDWR|os.O_APPEND, 0o600)
+		if err != nil {
 			return err
 		}
+		file = again
 	}
 	if _, err := file.Write(line); err != nil {
 		return err

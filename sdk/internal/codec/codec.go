@@ -21,10 +21,10 @@ import (
 // large is from what size on, in bytes, a copy costs more than its avoidance.
 const large = 32 << 10
 
-// largest is the size in bytes of the buffer in which gRPC's codec puts together each
-// message of more than 32 KiB, for as small a one as that, too. A shorter message is
-// put together at its own size instead.
-const largest = 1 << 20
+// grpcBuffer is the size, in bytes, of the buffer that gRPC's codec takes for every
+// message of more than 32 KiB that came in pieces, even for one of 33 KiB. Messages
+// below it are put together here, in a buffer of their own size.
+const grpcBuffer = 1 << 20
 
 // The fields of a result inside a CallToolEvent (adapter.proto).
 const (
@@ -78,7 +78,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 			return nil
 		}
 	}
-	if m, ok := v.(proto.Message); ok && data.Len() > large && data.Len() < largest {
+	if m, ok := v.(proto.Message); ok && data.Len() > large && data.Len() < grpcBuffer {
 		return proto.Unmarshal(data.Materialize(), m)
 	}
 	return c.CodecV2.Unmarshal(data, v)

@@ -44,7 +44,7 @@ func ReadAddress(params json.RawMessage) (*Address, error) {
 
 // String is the question on one line, for a notice.
 func (a *Address) String() string {
-	return saying(a.Message, "to be answered at "+Plain(a.URL.String(), maxURL))
+	return saying(a.Message, "to be answered at "+plain(a.URL.String(), maxURL))
 }
 
 // warning is what a person should know of the address, "" when nothing.
@@ -65,7 +65,7 @@ func (a *Address) warning() string {
 func (p *Person) Visit(ctx context.Context, who Asking, a *Address) (json.RawMessage, error) {
 	shown := a.URL.String()
 	fmt.Fprintf(p.Out, "%s, for a page to be opened:\n%s  address: %s\n  host:    %s\n",
-		who, lines(a.Message), Plain(shown, maxURL), Plain(a.URL.Host, maxURL))
+		who, lines(a.Message), plain(shown, maxURL), plain(a.URL.Host, maxURL))
 	if w := a.warning(); w != "" {
 		fmt.Fprintf(p.Out, "%s\n", w)
 	}
@@ -89,7 +89,7 @@ func (p *Person) Visit(ctx context.Context, who Asking, a *Address) (json.RawMes
 		}
 		p.visited[shown] = true
 		if err := p.Open(shown); err != nil {
-			fmt.Fprintf(p.Out, "No browser can be opened here: %s. Open the address above yourself.\n", Plain(err.Error(), maxText))
+			fmt.Fprintf(p.Out, "No browser can be opened here: %s. Open the address above yourself.\n", plain(err.Error(), maxText))
 		}
 	}
 	return accepted, nil

@@ -56,7 +56,7 @@ func (a *Answers) Fill(f *Form) (content json.RawMessage, named bool, unfit stri
 		if value == nil {
 			continue
 		}
-		if wrong := field.Check(value); wrong != "" {
+		if wrong := field.check(value); wrong != "" {
 			return nil, true, fmt.Sprintf("%s: %s", field.Name, wrong)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -150,12 +149,12 @@ func readField(name string, rules gjson.Result) (Field, error) {
 		f.kind = anyJSON
 	}
 	if len(f.options) > maxOptions {
-		return Field{}, fmt.Errorf("the field %s has more than %d values to choose from", Plain(name, maxName), maxOptions)
+		return Field{}, fmt.Errorf("the field %s has more than %d values to choose from", plain(name, maxName), maxOptions)
 	}
 	f.bounds = f.describeBounds(rules)
 	if initial := rules.Get("default"); initial.Exists() && initial.Type != gjson.Null {
 		value := json.RawMessage(initial.Raw)
-		if f.Check(value) == "" {
+		if f.check(value) == "" {
 			f.initial = value
 		}
 	}
@@ -206,7 +205,7 @@ func (f *Field) describeBounds(rules gjson.Result) string {
 		low, high := rules.Get(least), rules.Get(most)
 		switch {
 		case low.Type == gjson.Number && high.Type == gjson.Number:
-			return strings.TrimSpace(low.Raw + " to " + high.Raw + unit)
+			return low.Raw + " to " + high.Raw + unit
 		case low.Type == gjson.Number:
 			return "at least " + low.Raw + unit
 		case high.Type == gjson.Number:

@@ -26,13 +26,13 @@ type Person struct {
 type Asking struct{ Server, Tool string }
 
 func (a Asking) String() string {
-	return fmt.Sprintf("The server %s asks, before %s goes on", Plain(a.Server, maxName), Plain(a.Tool, maxName))
+	return fmt.Sprintf("The server %s asks, before %s goes on", plain(a.Server, maxName), plain(a.Tool, maxName))
 }
 
 // What may come of a question (2025-11-25, client/elicitation, Response Actions).
 var (
 	Declined = json.RawMessage(`{"action":"decline"}`)
-	Canceled = json.RawMessage(`{"action":"cancel"}`)
+	canceled = json.RawMessage(`{"action":"cancel"}`)
 	accepted = json.RawMessage(`{"action":"accept"}`)
 )
 
@@ -108,7 +108,7 @@ func (p *Person) Form(ctx context.Context, who Asking, f *Form) (json.RawMessage
 			}
 		}
 		content := f.content(given)
-		fmt.Fprintf(p.Out, "\nThis is what %s gets:\n%s", Plain(who.Server, maxName), f.review(given))
+		fmt.Fprintf(p.Out, "\nThis is what %s gets:\n%s", plain(who.Server, maxName), f.review(given))
 		c, err := p.choose(ctx, "Send it? [Y]es, [e]dit, "+ways, "y", true)
 		if err != nil || c != again {
 			return answerOf(c, content), err
@@ -123,7 +123,7 @@ func answerOf(c choice, content json.RawMessage) json.RawMessage {
 	case no:
 		return Declined
 	}
-	return Canceled
+	return canceled
 }
 
 // field asks for one field until it has a value, or none where none is needed.
@@ -143,12 +143,12 @@ func (p *Person) field(ctx context.Context, f *Form, i int, given map[string]jso
 			fmt.Fprintf(p.Out, "  it is required%s\n", map[bool]string{true: `; "" is an empty text`}[field.kind == text])
 			continue
 		}
-		value, wrong := field.Read(line)
+		value, wrong := field.read(line)
 		if wrong == "" {
 			given[field.Name] = value
 			return nil
 		}
-		fmt.Fprintf(p.Out, "  %s\n", Plain(wrong, maxText))
+		fmt.Fprintf(p.Out, "  %s\n", plain(wrong, maxText))
 	}
 }
 
@@ -169,9 +169,9 @@ func (f *Form) review(given map[string]json.RawMessage) string {
 	for i := range f.Fields {
 		value := "(left out)"
 		if v := given[f.Fields[i].Name]; v != nil {
-			value = Plain(string(v), maxText)
+			value = plain(string(v), maxText)
 		}
-		fmt.Fprintf(&b, "  %s: %s\n", Plain(f.Fields[i].Name, maxName), value)
+		fmt.Fprintf(&b, "  %s: %s\n", plain(f.Fields[i].Name, maxName), value)
 	}
 	return b.String()
 }

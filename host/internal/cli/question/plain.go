@@ -15,9 +15,9 @@ const (
 	maxLines   = 40
 )
 
-// Plain is a stranger's text on one line, in which nothing acts on a terminal, and of
+// plain is a stranger's text on one line, in which nothing acts on a terminal, and of
 // which at most limit characters are left.
-func Plain(s string, limit int) string {
+func plain(s string, limit int) string {
 	return terminal.Visible(cut(terminal.Line(s), limit))
 }
 

@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 		{`{}`, `x`, ``},
 		{`true`, `"x"`, `"x"`},
 	} {
-		got, wrong := field(t, c.rules).Read(c.typed)
+		got, wrong := field(t, c.rules).read(c.typed)
 		if wrong != "" {
 			got = nil
 		}
@@ -119,7 +119,8 @@ func TestDefaultsThatDoNotFitAreNone(t *testing.T) {
 func TestFormsThatCannotBeShown(t *testing.T) {
 	for name, params := range map[string]string{
 		"no object":  `{"requestedSchema":[]}`,
-		"fields":     `{"requestedSchema":{"required":["` + strings.Repeat(`x","x`, 1) + strings.Repeat(`","y`, 1) + `"],"properties":{` + manyFields(101) + `}}}`,
+		"fields":     `{"requestedSchema":{"properties":{` + manyFields(maxFields+1) + `}}}`,
+		"required":   `{"requestedSchema":{"required":["x"],"properties":{` + manyFields(maxFields) + `}}}`,
 		"options":    `{"requestedSchema":{"properties":{"f":{"enum":[` + strings.Repeat("1,", maxOptions) + `1]}}}}`,
 		"very large": `{"message":"` + strings.Repeat("x", maxParams) + `"}`,
 	} {

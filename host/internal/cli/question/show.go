@@ -16,7 +16,7 @@ const shownOptions = 50
 func (f *Form) String() string {
 	var names []string
 	for i := range f.Fields {
-		name := Plain(f.Fields[i].Name, maxName)
+		name := plain(f.Fields[i].Name, maxName)
 		if f.Fields[i].Required {
 			name += " (required)"
 		}
@@ -30,15 +30,15 @@ func (f *Form) String() string {
 }
 
 func saying(message, what string) string {
-	return fmt.Sprintf("%q (%s)", Plain(message, maxText), what)
+	return fmt.Sprintf("%q (%s)", plain(message, maxText), what)
 }
 
 // heading is the line above a field: what its server calls it, and says of it.
 func (f *Field) heading() string {
-	parts := []string{Plain(f.Title, maxName), Plain(f.Description, maxText)}
+	parts := []string{plain(f.Title, maxName), plain(f.Description, maxText)}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	if len(parts) == 0 {
-		parts = []string{Plain(f.Name, maxName)}
+		parts = []string{plain(f.Name, maxName)}
 	}
 	return strings.Join(parts, ": ")
 }
@@ -61,28 +61,28 @@ func (f *Field) list() string {
 }
 
 func (o *option) shown() string {
-	label := Plain(o.label, maxName)
+	label := plain(o.label, maxName)
 	if o.title == "" || o.title == o.label {
 		return label
 	}
-	return fmt.Sprintf("%s (%s)", Plain(o.title, maxName), label)
+	return fmt.Sprintf("%s (%s)", plain(o.title, maxName), label)
 }
 
 // prompt says what may be typed, and what an empty line stands for.
 func (f *Field) prompt(have json.RawMessage) string {
 	what := f.wanted()
 	if f.bounds != "" {
-		what += ", " + Plain(f.bounds, maxName)
+		what += ", " + plain(f.bounds, maxName)
 	}
 	switch {
 	case have != nil:
-		return fmt.Sprintf("%s (%s) [%s]: ", Plain(f.Name, maxName), what, f.typed(have))
+		return fmt.Sprintf("%s (%s) [%s]: ", plain(f.Name, maxName), what, f.typed(have))
 	case f.Required:
 		what += ", required"
 	default:
 		what += ", Enter leaves it out"
 	}
-	return fmt.Sprintf("%s (%s): ", Plain(f.Name, maxName), what)
+	return fmt.Sprintf("%s (%s): ", plain(f.Name, maxName), what)
 }
 
 func (f *Field) wanted() string {
@@ -116,17 +116,17 @@ func (f *Field) typed(value json.RawMessage) string {
 	v := gjson.ParseBytes(value)
 	switch f.kind {
 	case text, oneOf:
-		return Plain(v.String(), maxText)
+		return plain(v.String(), maxText)
 	case yesNo:
 		return map[bool]string{true: "yes", false: "no"}[v.Bool()]
 	case someOf:
 		var all []string
 		for _, one := range v.Array() {
-			all = append(all, Plain(labelOf(one), maxName))
+			all = append(all, plain(labelOf(one), maxName))
 		}
 		return strings.Join(all, ", ")
 	}
-	return Plain(string(value), maxText)
+	return plain(string(value), maxText)
 }
 
 // secretive reports whether a field looks as if it were for a secret, which forms must

@@ -15,9 +15,9 @@ import (
 	"github.com/collet-dev/collet/host/internal/rawjson"
 )
 
-// Read is the value that a person means by what they typed. wrong says why it is
+// read is the value that a person means by what they typed. wrong says why it is
 // none, for them.
-func (f *Field) Read(typed string) (value json.RawMessage, wrong string) {
+func (f *Field) read(typed string) (value json.RawMessage, wrong string) {
 	switch f.kind {
 	case text:
 		if typed == `""` { // an empty line leaves the field out
@@ -66,7 +66,7 @@ func (f *Field) Read(typed string) (value json.RawMessage, wrong string) {
 		}
 		value = json.RawMessage(typed)
 	}
-	return value, f.Check(value)
+	return value, f.check(value)
 }
 
 // choose finds an option by its value, its title or its number.
@@ -96,8 +96,8 @@ func (f *Field) numbered() bool {
 	})
 }
 
-// Check says what is wrong with a value, "" when nothing is.
-func (f *Field) Check(value json.RawMessage) string {
+// check says what is wrong with a value, "" when nothing is.
+func (f *Field) check(value json.RawMessage) string {
 	if f.kind == oneOf && !f.offers(gjson.ParseBytes(value)) {
 		return "it is none of the values to choose from"
 	}

@@ -96,6 +96,7 @@ func zipOf(t *testing.T, entries ...entry) []byte {
 
 // small has a plugin be 4 MiB at most, so that what is too large is soon written.
 func small(t *testing.T) {
+	t.Helper()
 	before := maxPlugin
 	maxPlugin = 4 << 20
 	t.Cleanup(func() { maxPlugin = before })

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,8 +14,8 @@ import (
 const maxArguments = 64 << 10
 
 // executed says which versions a process of this user executes: the file in the store,
-// or a copy of it. A script is not what its process
-// executes; it is among the arguments, or open.
+// or a copy of it. A script is not what its process executes; it is among the
+// arguments, or open.
 func executed(places, digests []string) (map[string]string, error) {
 	why := map[string]string{}
 	if len(digests) == 0 {
@@ -36,7 +37,7 @@ func executed(places, digests []string) (map[string]string, error) {
 		}
 	}
 	if seen == 0 {
-		return nil, fmt.Errorf("which processes run plugins cannot be seen: /proc is empty; mount it")
+		return nil, errors.New("which processes run plugins cannot be seen: /proc is empty; mount it")
 	}
 	return why, nil
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -40,7 +41,7 @@ type Pruning struct {
 	DryRun bool
 }
 
-var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var digest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 // Prune takes those versions out of the store that are neither installed, nor named by
 // anybody, nor executed by a process, and returns all that it has found, sorted by
@@ -108,7 +109,7 @@ func (s Store) versions() ([]Version, error) {
 	}
 	var all []Version
 	for _, e := range entries {
-		if !e.IsDir() || !digest.MatchString(e.Name()) {
+		if !e.IsDir() || !digest().MatchString(e.Name()) {
 			continue
 		}
 		v := Version{SHA256: e.Name()}
