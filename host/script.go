@@ -265,7 +265,7 @@ func (b *bridge) Call(ctx context.Context, c codemode.Call) (json.RawMessage, er
 	}
 	res, err := b.host.Call(ctx, Request{
 		Tool: tool, Arguments: c.Arguments, Caller: Script, Owner: b.script.Owner, Parent: c.Parent, Session: b.script.Session, Timeout: c.Timeout,
-		MaxResult: codemode.MaxResult, Ask: b.asker(tool, c.Rest), Consent: b.consenter(c.Rest), Meta: b.script.Meta, OnLog: b.script.OnLog, OnProgress: progress,
+		MaxResult: codemode.MaxResult, Admit: c.Admit, Ask: b.asker(tool, c.Rest), Consent: b.consenter(c.Rest), Meta: b.script.Meta, OnLog: b.script.OnLog, OnProgress: progress,
 	})
 	if err != nil {
 		return nil, b.toolError(ctx, tool, err)

@@ -79,7 +79,7 @@ func (p *Pipeline) try(ctx context.Context, w *work, limits server.Limits, left 
 		defer func() { w.rested += dl.spent() }()
 		answer, err = w.server.Do(dl.ctx, &server.Request{
 			Tool: w.tool, Arguments: w.req.Arguments, ID: w.event.ID, Meta: meta,
-			InputResponses: w.req.InputResponses, RequestState: w.req.RequestState, MaxResult: w.req.MaxResult,
+			InputResponses: w.req.InputResponses, RequestState: w.req.RequestState, MaxResult: w.req.MaxResult, Admit: dl.admitting(w.req.Admit),
 			OnProgress: dl.reporting(w.req.OnProgress), OnLog: w.req.OnLog, Ask: dl.asking(w.req.Ask),
 		})
 		return err

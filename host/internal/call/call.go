@@ -20,7 +20,7 @@ const (
 )
 
 // Request is one call of one tool. Its functions are called while Do runs and
-// never after; each but Ask and Consent must not block.
+// never after; each but Admit, Ask and Consent must not block.
 type Request struct {
 	Tool       string          // the canonical name, "<server>/<tool>"
 	Arguments  json.RawMessage // a JSON object, passed on as it is; nil is {}
@@ -35,6 +35,12 @@ type Request struct {
 	// MaxResult is the most bytes that the caller takes. A larger result is not
 	// received: it is an over-budget failure, answered. 0: whatever the contract carries.
 	MaxResult int
+	// Admit, where there is one, is asked before a result is received whose size the
+	// adapter announces, which it does above 128 KiB. It may wait until ctx ends: the
+	// call's timeout rests meanwhile, its max_timeout does not. Its error ends the call.
+	// Leave is called when the result could not be received; whoever has the result
+	// knows by itself when it is done with it.
+	Admit func(ctx context.Context, bytes int) (leave func(), err error)
 	// OnLog takes the log records that belong to this call, in order. Level is one
 	// of MCP's: debug, info, warning, error. Nil: they are logged as the host's own.
 	OnLog Logger
@@ -45,7 +51,7 @@ type Request struct {
 	Meta json.RawMessage
 	// Ask answers what an upstream asks the caller's side in the middle of the call;
 	// nil when the caller cannot be asked. While a question is open the call's
-	// timeout rests, its max_timeout does not.
+	// timeout and max_timeout rest.
 	Ask Asker
 	// Consent asks a person before the call where its tool needs that. Nil: Ask is, with
 	// a form, and where that is nil too, the call fails with consent-required. Neither

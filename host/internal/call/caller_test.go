@@ -112,6 +112,55 @@ func TestDeadlineRestsDuringQuestions(t *testing.T) {
 	}
 }
 
+// While a result waits to be received, no silence of the server counts; the time for
+// the whole call goes on. After that the silence counts from the beginning.
+func TestDeadlineWhileAResultWaits(t *testing.T) {
+	for name, test := range map[string]struct {
+		waits, then, ends time.Duration
+		given             bool
+		says              string
+	}{
+		"longer than timeout":     {4 * time.Minute, 25 * time.Second, 285 * time.Second, true, ""},
+		"longer than max_timeout": {6 * time.Minute, 0, 300 * time.Second, false, "max_timeout"},
+		"silence afterwards":      {time.Minute, time.Minute, 110 * time.Second, true, "(timeout)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				left := false
+				p := newPeer(func(ctx context.Context, _ int, req *server.Request) (*server.Answer, error) {
+					time.Sleep(20 * time.Second)
+					leave, err := req.Admit(ctx, 7)
+					if test.given != (err == nil) {
+						t.Errorf("%v", err)
+					}
+					if err == nil {
+						defer leave()
+						select {
+						case <-time.After(test.then):
+						case <-ctx.Done():
+						}
+					}
+					if ctx.Err() != nil {
+						return nil, failing(failure.Canceled, failure.DeliveryUnknown, 0)
+					}
+					return answer(`{}`), nil
+				})
+				begun := time.Now()
+				_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Retry: RetryNever, Admit: func(ctx context.Context, bytes int) (func(), error) {
+					if bytes != 7 {
+						t.Errorf("%d bytes", bytes)
+					}
+					_, err := thinking(test.waits)(ctx, "", nil)
+					return func() { left = true }, err
+				}})
+				if took := time.Since(begun); took != test.ends || (test.says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.says) || left != test.given {
+					t.Errorf("%v after %s, left %t", err, took, left)
+				}
+			})
+		})
+	}
+}
+
 // thinking is a caller that takes that long to answer.
 func thinking(takes time.Duration) Asker {
 	return func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {

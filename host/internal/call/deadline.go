@@ -23,6 +23,7 @@ type deadline struct {
 	mu     sync.Mutex
 	timer  *time.Timer
 	silent time.Time // when the silence has lasted too long
+	mute   bool      // it is not the server that is waited for: no silence counts
 	open   int       // questions; both times rest while there are any
 	since  time.Time // when the first of them was asked
 	rested time.Duration
@@ -57,7 +58,7 @@ func (d *deadline) expire() {
 
 // next is when the attempt ends at the latest. The caller holds mu.
 func (d *deadline) next() time.Time {
-	if d.silent.Before(d.total) {
+	if !d.mute && d.silent.Before(d.total) {
 		return d.silent
 	}
 	return d.total
@@ -92,6 +93,30 @@ func (d *deadline) asking(ask Asker) server.Asker {
 		ctx, cancel := context.WithTimeout(ctx, d.patience())
 		defer cancel()
 		return ask(ctx, method, params)
+	}
+}
+
+// admitting returns admit with the server's silence not counting while it waits; nil
+// stays nil. What it waits for is other results of the caller, of which the server knows
+// nothing.
+func (d *deadline) admitting(admit func(context.Context, int) (func(), error)) func(context.Context, int) (func(), error) {
+	if admit == nil {
+		return nil
+	}
+	return func(ctx context.Context, bytes int) (func(), error) {
+		d.setMute(true)
+		defer d.setMute(false)
+		return admit(ctx, bytes)
+	}
+}
+
+func (d *deadline) setMute(mute bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	d.mute, d.silent = mute, now.Add(d.idle)
+	if !d.over && d.open == 0 {
+		d.timer.Reset(d.next().Sub(now))
 	}
 }
 

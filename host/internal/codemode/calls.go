@@ -19,7 +19,7 @@ func (s *session) enqueue(p *pending) {
 
 // next starts what may run now, in the order of the script. s.mu is held.
 func (s *session) next() {
-	for s.running < s.limits.InFlight && len(s.queue) > 0 && s.ctx.Err() == nil {
+	for s.running < s.limits.InFlight && s.unread < maxUnread && len(s.queue) > 0 && s.ctx.Err() == nil {
 		p := s.queue[0]
 		s.queue = s.queue[1:]
 		s.running++
@@ -29,6 +29,7 @@ func (s *session) next() {
 
 // serve makes one call, or answers one question, and tells the script.
 func (s *session) serve(p *pending) {
+	defer func() { p.leave() }()
 	begun := time.Now()
 	s.announce(p, false)
 	var value json.RawMessage
@@ -46,15 +47,12 @@ func (s *session) serve(p *pending) {
 	if err == nil && size > MaxResult {
 		err = &ToolError{Code: CodeTooLarge, Message: fmt.Sprintf("the result has %d bytes, a script takes at most %d; the call itself succeeded", size, MaxResult)}
 	}
-	s.mu.Lock()
-	if err == nil && s.unread+size > maxUnread {
-		err = &ToolError{Code: CodeLimit, Message: "results are too large to be taken side by side; the call itself succeeded"}
-	}
 	var refusal *ToolError
 	if err != nil {
 		refusal, value = asToolError(err), nil
 	}
 	n := len(value)
+	s.mu.Lock()
 	s.unread += n
 	if p.call >= 0 {
 		r := &s.calls[p.call]
@@ -77,8 +75,22 @@ func (s *session) serve(p *pending) {
 		_ = s.process.write(wire.Answer, p.id, value) // if it is gone nobody waits for this
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.unread -= n
-	s.mu.Unlock()
+	s.next()
+}
+
+// admit has a large result of a call wait for its place.
+func (s *session) admit(p *pending) func(context.Context, int) (func(), error) {
+	return func(ctx context.Context, bytes int) (func(), error) {
+		p.leave()
+		leave, err := s.room.enter(ctx, bytes)
+		if err != nil {
+			return nil, err
+		}
+		p.leave = leave
+		return leave, nil
+	}
 }
 
 func (s *session) call(p *pending) (json.RawMessage, error) {
@@ -87,7 +99,7 @@ func (s *session) call(p *pending) (json.RawMessage, error) {
 	}
 	result, err := s.host.Call(s.ctx, Call{
 		Server: p.what.Server, Tool: p.what.Tool, Arguments: p.what.Arguments, Timeout: time.Duration(p.what.TimeoutMs) * time.Millisecond,
-		Parent: s.script.ID, ID: p.call + 1, Rest: s.clock.rest,
+		Parent: s.script.ID, ID: p.call + 1, Rest: s.clock.rest, Admit: s.admit(p),
 	})
 	if err != nil || p.what.Raw {
 		return result, err

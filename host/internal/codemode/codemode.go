@@ -84,6 +84,10 @@ type Call struct {
 	// Rest is called when the call begins to wait for a person, and what it returns when
 	// it goes on: the script's time stands still in between.
 	Rest func() (resume func())
+	// Admit waits until there is room for a result of that many bytes, or ctx ends; it is
+	// called before a large result is received. Leave is called when it could not be
+	// received after all. Another call of it gives back the room of the one before.
+	Admit func(ctx context.Context, bytes int) (leave func(), err error)
 }
 
 // ToolError is a call that failed, as the script sees it.

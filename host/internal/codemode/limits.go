@@ -25,7 +25,7 @@ const (
 	MaxConsole    = 64 << 10  // bytes of the console
 	MaxStored     = 256 << 10 // bytes of one stored value
 	MaxStoredAll  = 1 << 20   // bytes of all stored keys and values
-	maxUnread     = 32 << 20  // bytes of results that the script has not taken yet
+	maxUnread     = MaxResult // bytes of results that the script has not taken yet; see room, and next
 	maxRefusal    = 256 << 10 // bytes of an error's details
 	minimumLimits = 100 * time.Millisecond
 )

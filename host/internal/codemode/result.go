@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unsafe"
 
 	"github.com/tidwall/gjson"
 
@@ -12,9 +13,11 @@ import (
 
 // unwrap is the value of a call for the script: of an MCP result, structuredContent
 // if it has that, also null; else its text, as JSON when it is a single object or
-// array; else the whole result. A result that says isError is a ToolError.
+// array; else the whole result. A result that says isError is a ToolError. The value
+// may be a part of result, and neither is to be changed: a copy of a large one would
+// take as much memory again.
 func unwrap(result json.RawMessage) (json.RawMessage, *ToolError) {
-	r := gjson.ParseBytes(result)
+	r := gjson.Parse(unsafe.String(unsafe.SliceData(result), len(result)))
 	if !r.IsObject() {
 		return nil, &ToolError{Code: CodeProtocol, Message: "the server's result is no JSON object"}
 	}
@@ -35,7 +38,7 @@ func unwrap(result json.RawMessage) (json.RawMessage, *ToolError) {
 		return nil, said(texts, content, structured)
 	}
 	if structured.Exists() {
-		return json.RawMessage(structured.Raw), nil
+		return unsafe.Slice(unsafe.StringData(structured.Raw), len(structured.Raw)), nil
 	}
 	if !allText {
 		return result, nil
@@ -66,7 +69,7 @@ func texts(content gjson.Result) (list []string, all bool) {
 
 // said is the error of a tool that says it failed.
 func said(texts []string, content, structured gjson.Result) *ToolError {
-	e := &ToolError{Code: CodeTool, Message: strings.TrimSpace(strings.Join(texts, "\n"))}
+	e := &ToolError{Code: CodeTool, Message: strings.Clone(strings.TrimSpace(strings.Join(texts, "\n")))} // which is kept, and the result is not
 	if e.Message == "" {
 		e.Message = "the tool says that it failed, and not why"
 	}

@@ -31,6 +31,7 @@ type session struct {
 	host    Host
 	limits  Limits
 	clock   *clock
+	room    room
 
 	ctx    context.Context // of calls
 	cancel context.CancelFunc
@@ -44,7 +45,7 @@ type session struct {
 	calls   []CallRecord
 	queue   []*pending
 	running int
-	unread  int
+	unread  int // bytes of values that are being written to the process, or are about to be
 	ending  *wire.Ending
 	breach  error // what the process did that it must not
 }
@@ -56,7 +57,10 @@ type pending struct {
 	what  wire.Request
 	ask   wire.Question
 	bytes int
+	leave func() // gives back the place of its result in the room, if that has one
 }
+
+func noPlace() {}
 
 func newSession(p *process, s *Script, h Host) *session {
 	return &session{process: p, script: s, host: h, limits: s.Limits.filled(), over: make(chan struct{})}
@@ -163,7 +167,7 @@ func (s *session) heard(f wire.Frame) error {
 	defer s.mu.Unlock()
 	switch f.Kind {
 	case wire.Call:
-		p := &pending{id: f.ID, call: len(s.calls)}
+		p := &pending{id: f.ID, call: len(s.calls), leave: noPlace}
 		if err := json.Unmarshal(f.Body, &p.what); err != nil {
 			return fmt.Errorf("read a call: %w", err)
 		}
@@ -174,7 +178,7 @@ func (s *session) heard(f wire.Frame) error {
 		s.calls = append(s.calls, CallRecord{ID: len(s.calls) + 1, Tool: p.what.Server + "/" + p.what.Tool, Status: "running", ArgsBytes: p.bytes})
 		s.enqueue(p)
 	case wire.Ask:
-		p := &pending{id: f.ID, call: -1}
+		p := &pending{id: f.ID, call: -1, leave: noPlace}
 		if err := json.Unmarshal(f.Body, &p.ask); err != nil {
 			return fmt.Errorf("read a question: %w", err)
 		}

@@ -42,6 +42,7 @@ type Request struct {
 	InputResponses []byte
 	RequestState   string
 	MaxResult      int // bytes; 0 is whatever the contract carries
+	Admit          func(ctx context.Context, bytes int) (leave func(), err error)
 	OnProgress     func(done, total float64, message string)
 	OnLog          func(level, logger string, data json.RawMessage)
 	Ask            Asker
@@ -140,7 +141,7 @@ func (s *Server) among(ctx context.Context, r *run, req *Request, call *adapterp
 				}
 				return answered(e.Result), nil, true
 			case *adapterpb.CallsEvent_LargeResult:
-				answer, fail = r.takeResult(ctx, f, e.LargeResult, req.MaxResult)
+				answer, fail = r.takeResult(ctx, f, e.LargeResult, req)
 				return answer, fail, true
 			case *adapterpb.CallsEvent_InputRequired:
 				return asked(e.InputRequired), nil, true
@@ -151,21 +152,46 @@ func (s *Server) among(ctx context.Context, r *run, req *Request, call *adapterp
 	}
 }
 
-// takeResult receives a result that was announced, unless it is too large.
-func (r *run) takeResult(ctx context.Context, f *flight, large *adapterpb.LargeResult, maxResult int) (*Answer, *Failure) {
-	if maxResult > 0 && large.GetBytes() > uint64(maxResult) {
-		return nil, overMax(maxResult)
+// takeResult receives a result that was announced, unless it is too large, once the
+// caller has room for it.
+func (r *run) takeResult(ctx context.Context, f *flight, large *adapterpb.LargeResult, req *Request) (answer *Answer, fail *Failure) {
+	if req.MaxResult > 0 && large.GetBytes() > uint64(req.MaxResult) {
+		return nil, overMax(req.MaxResult)
+	}
+	size := int(min(large.GetBytes(), maxMessage-envelope))
+	if req.Admit != nil {
+		leave, err := r.admitted(ctx, req, size)
+		if err != nil {
+			return nil, r.fail(ctx, err, true)
+		}
+		defer func() {
+			if fail != nil {
+				leave()
+			}
+		}()
 	}
 	received.expect(large.GetBytes())
-	ev, err := r.client.TakeResult(ctx, &adapterpb.TakeResultRequest{Result: large.GetResult()}, receive(maxResult)...)
-	if err != nil {
-		return nil, r.unreceived(ctx, err, maxResult)
+	ev, err := r.client.TakeResult(ctx, &adapterpb.TakeResultRequest{Result: large.GetResult()}, receive(max(size, 1))...)
+	switch {
+	case status.Code(err) == codes.ResourceExhausted && failure.FromStatus(err) == nil:
+		return nil, &Failure{Failure: *failure.New(failure.InvalidResult, failure.Answered, "the adapter announced a result of %d bytes, and it is larger than that or than a message may be: %s", large.GetBytes(), status.Convert(err).Message())}
+	case err != nil:
+		return nil, r.fail(ctx, err, true)
 	}
 	if ev.GetResult() == nil {
 		return nil, withoutResult()
 	}
 	f.settle()
 	return answered(ev.GetResult()), nil
+}
+
+// admitted waits until the caller has room for a result, or the process that keeps it
+// has ended.
+func (r *run) admitted(ctx context.Context, req *Request, bytes int) (leave func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.ctx, cancel)()
+	return req.Admit(ctx, bytes)
 }
 
 // told is the failure that ended a call on a stream of many.
@@ -222,8 +248,12 @@ func (s *Server) useRun() (*run, *Failure) {
 	return r, nil
 }
 
-// envelope is more than a message has around its result.
-const envelope = 64 << 10
+const (
+	// envelope is more than a message has around its result.
+	envelope = 64 << 10
+	// maxMessage is the contract's limit.
+	maxMessage = 65 << 20
+)
 
 // receive has gRPC refuse a message by its length, before it takes memory.
 func receive(maxResult int) []grpc.CallOption {

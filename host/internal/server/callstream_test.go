@@ -227,3 +227,56 @@ func TestFlightIsBounded(t *testing.T) {
 	}
 	waiting.Wait()
 }
+
+// A large result is received when the caller admits it. One that is not received leaves
+// again, and one that waits while its process ends fails with it.
+func TestAdmission(t *testing.T) {
+	s, _ := open(t, streamingAdapter)
+	mustStart(t, s)
+	of := func(ctx context.Context, what string, admit func(context.Context, int) (func(), error)) (*Answer, *Failure) {
+		a, err := s.Do(ctx, &Request{Tool: &catalog.Tool{Name: "odd"}, Arguments: fmt.Appendf(nil, `{"do":%q}`, what), MaxResult: 4 << 20, Admit: admit})
+		if err != nil {
+			return nil, AsFailure(err)
+		}
+		return a, nil
+	}
+	big := func(ctx context.Context, admit func(context.Context, int) (func(), error)) (*Answer, *Failure) {
+		return of(ctx, "large", admit)
+	}
+	announced, left := 0, 0
+	at := func(then func()) func(context.Context, int) (func(), error) {
+		return func(_ context.Context, bytes int) (func(), error) {
+			announced = bytes
+			then()
+			return func() { left++ }, nil
+		}
+	}
+	if a, f := big(patient(t), at(func() {})); f != nil || len(a.JSON) != announced || announced != 3_000_000 || left != 0 {
+		t.Errorf("%v, %d announced, left %d times", f, announced, left)
+	}
+	ctx, cancel := context.WithCancel(patient(t))
+	if _, f := big(ctx, at(cancel)); f == nil || f.Class != failure.Canceled || left != 1 {
+		t.Errorf("canceled: %+v, left %d times", f, left)
+	}
+	if _, f := of(patient(t), "larger", at(func() {})); f == nil || f.Class != failure.InvalidResult || announced != 1000 || left != 2 {
+		t.Errorf("larger than announced: %+v, left %d times", f, left)
+	}
+
+	waits := func(then func()) func(context.Context, int) (func(), error) {
+		return func(ctx context.Context, bytes int) (func(), error) {
+			then()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+	}
+	ctx, cancel = context.WithCancel(patient(t))
+	if _, f := big(ctx, waits(cancel)); f == nil || f.Class != failure.Canceled || f.Delivery != failure.DeliveryUnknown {
+		t.Errorf("canceled while it waits: %+v", f)
+	}
+	if a, f := big(patient(t), nil); f != nil || len(a.JSON) != 3_000_000 {
+		t.Errorf("after these: %v", f)
+	}
+	if _, f := big(patient(t), waits(func() { kill(t, s) })); f == nil || f.Class != failure.ConnectionRefused || !strings.Contains(f.Message, "killed") {
+		t.Errorf("killed while it waits: %+v", f)
+	}
+}

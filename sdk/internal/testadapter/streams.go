@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -156,8 +157,28 @@ var oddities = map[string]func(*calls, uint64){
 	"nowhere": func(c *calls, n uint64) {
 		c.send(&adapterpb.CallsEvent{Call: n, Event: &adapterpb.CallsEvent_LargeResult{LargeResult: &adapterpb.LargeResult{Result: 1, Bytes: 1 << 20}}})
 	},
+	// a result to take that is as large as announced, and one that is larger
+	"large":  func(c *calls, n uint64) { c.announce(n, 3_000_000) },
+	"larger": func(c *calls, n uint64) { c.announce(n, 1000) },
 	// a message over the contract's limit, which is the end of the stream
 	"toolarge": func(c *calls, n uint64) { c.send(answer(n, make([]byte, 64<<20+1<<20), false)) },
+}
+
+// takeable is the number of the only result that can be taken, again and again.
+const takeable = 3_000_000
+
+func (c *calls) announce(n, bytes uint64) {
+	c.send(&adapterpb.CallsEvent{Call: n, Event: &adapterpb.CallsEvent_LargeResult{LargeResult: &adapterpb.LargeResult{Result: takeable, Bytes: bytes}}})
+}
+
+// TakeResult returns the result takeable, which has as many bytes.
+func (s *served) TakeResult(ctx context.Context, req *adapterpb.TakeResultRequest) (*adapterpb.CallToolEvent, error) {
+	if req.GetResult() != takeable {
+		return s.UnimplementedAdapterServer.TakeResult(ctx, req)
+	}
+	result := bytes.Repeat([]byte(" "), takeable)
+	copy(result, "{}")
+	return &adapterpb.CallToolEvent{Event: &adapterpb.CallToolEvent_Result{Result: &adapterpb.CallToolResult{Result: result}}}, nil
 }
 
 // maxSend is the contract's limit, which with streams of calls may be broken.
