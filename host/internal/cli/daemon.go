@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +22,7 @@ const (
 	daemonStop = 30 * time.Second
 	// lostWait is how long a host stays that nobody can find: until a file is whole again.
 	lostWait = time.Minute
-	// stopDrain is how long those who are connected may take to be done at a stop.
+	// stopDrain is how long what others have asked may take to be answered at a stop.
 	stopDrain = 10 * time.Second
 )
 
@@ -32,11 +30,11 @@ func newCmdDaemon(f *Factory) *cobra.Command {
 	cmd := group("daemon <command>", "Keep a host running that commands use",
 		"  collet daemon start\n  collet tools call files/read_text_file path=notes.md\n  collet daemon stop",
 		newCmdDaemonStart(f), newCmdDaemonStatus(f), newCmdDaemonStop(f), newCmdDaemonRun(f))
-	cmd.Long = `A host in the background has its servers running: a command that finds one for its
-configuration and its environment is answered by it, and is the quicker for it.
-'collet serve' is such a host too, while it runs.
+	cmd.Long = `A host in the background keeps servers running once they have been used. Commands with
+the same configuration and environment use it, and then do not wait for servers to
+start. A running 'collet serve' is such a host too.
 
-With daemon = "auto" in [host] of mcp.toml the first command starts one, which ends
+With daemon = "auto" in [host] of mcp.toml the first command starts a host, which ends
 when nobody has used it for daemon_idle (10m).`
 	return cmd
 }
@@ -99,7 +97,11 @@ func daemonStartRun(ctx context.Context, opts *daemonOptions) error {
 	switch {
 	case c != nil && err == nil:
 		defer c.Close()
-		opts.Streams.Note("collet: a host is running already, pid %d", c.Welcome.Pid)
+		if c.Welcome.Serve {
+			opts.tellServe(c)
+		} else {
+			opts.Streams.Note("collet: a host is running already, pid %d", c.Welcome.Pid)
+		}
 		return nil
 	case c != nil: // of another build: the new one takes its place
 		err = c.Yield(ctx)
@@ -120,8 +122,16 @@ func daemonStartRun(ctx context.Context, opts *daemonOptions) error {
 	for _, p := range c.Problems() {
 		opts.Streams.Note("collet: %s", problemText(p))
 	}
-	opts.Streams.Note("collet: a host is running, pid %d", c.Welcome.Pid)
+	if c.Welcome.Serve {
+		opts.tellServe(c)
+	} else {
+		opts.Streams.Note("collet: a host is running, pid %d", c.Welcome.Pid)
+	}
 	return nil
+}
+
+func (opts *daemonOptions) tellServe(c *control.Client) {
+	opts.Streams.Note("collet: a 'collet serve' (pid %d) is the host of this configuration", c.Welcome.Pid)
 }
 
 func newCmdDaemonStatus(f *Factory) *cobra.Command {
@@ -172,7 +182,7 @@ func daemonStatusRun(ctx context.Context, opts *daemonOptions) error {
 		o.Raw("servers", serversJSON(s.Servers))
 		return printJSON(opts.Streams, o.Bytes())
 	}
-	if _, err := fmt.Fprintf(opts.Streams.Out, "pid %d, collet %s, for %s, %d clients\n", s.Pid, opts.Streams.Text(s.Version), host.Age(s.Since), s.Clients); err != nil {
+	if _, err := fmt.Fprintf(opts.Streams.Out, "pid %d, collet %s, for %s, %s\n", s.Pid, opts.Streams.Text(s.Version), host.Age(s.Since), clientsText(s.Clients)); err != nil {
 		return err
 	}
 	if other {
@@ -193,13 +203,23 @@ func daemonStatusRun(ctx context.Context, opts *daemonOptions) error {
 	return opts.Streams.Table([]string{"NAME", "STATE", "PID", "ERROR"}, rows)
 }
 
+func clientsText(n int) string {
+	if n == 1 {
+		return "1 client"
+	}
+	return strconv.Itoa(n) + " clients"
+}
+
 func newCmdDaemonStop(f *Factory) *cobra.Command {
 	opts := &daemonOptions{f: f, Streams: f.Streams}
 	return &cobra.Command{
 		Use:   "stop",
-		Short: "Stop the host in the background, once what it is doing is done",
-		Args:  exactly(0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return daemonStopRun(cmd.Context(), opts) },
+		Short: "Stop the host in the background",
+		Long: `Stop the host in the background. Calls in flight get up to 10 seconds to finish;
+clients of MCP that wait for nothing go on without it at once. A 'collet serve' is not
+stopped: it ends with its own client.`,
+		Args: exactly(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return daemonStopRun(cmd.Context(), opts) },
 	}
 }
 
@@ -262,15 +282,10 @@ func daemonRun(ctx context.Context, f *Factory) error {
 		return err
 	}
 	defer h.Close()
-	var face frontend
-	front := sync.OnceValue(func() frontend { face = h.Front(); return face })
-	shared := f.shareAt(ctx, owner, h, func(ctx context.Context, in io.Reader, out io.Writer) error { return front().ServeStdio(ctx, in, out) }, true)
-	defer func() {
-		shared.close()
-		if face != nil {
-			closeFace(ctx, face)
-		}
-	}()
+	front := &lateFace{open: h.Front}
+	shared := f.shareAt(ctx, owner, h, front.ServeStdio, true)
+	defer shared.close()
+	defer shared.finish(ctx, stopDrain, front)
 	layers, err := f.quietly(ctx)
 	if err != nil {
 		return err
@@ -316,26 +331,6 @@ func (s *sharing) wait(ctx context.Context, idle time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-s.stop:
-			s.drain(ctx)
-			return
-		}
-	}
-}
-
-// drain lets those who are connected be done.
-func (s *sharing) drain(ctx context.Context) {
-	s.server.Move(nil)
-	limit := time.After(stopDrain)
-	for {
-		n, changed := s.server.Clients()
-		if n == 0 {
-			return
-		}
-		select {
-		case <-changed:
-		case <-limit:
-			return
-		case <-ctx.Done():
 			return
 		}
 	}

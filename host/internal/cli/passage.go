@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -55,7 +56,7 @@ var errMidway = errors.New("it ended while it asked this client something")
 func (p *passage) run(ctx context.Context, first link, in io.Reader) error {
 	p.to, p.theirs = first, map[string]struct{}{}
 	defer func() { p.current().Close() }()
-	defer context.AfterFunc(ctx, func() { p.current().Close() })()
+	defer context.AfterFunc(ctx, p.leave)()
 	go p.fromClient(in)
 	from := bufio.NewReaderSize(first, 64<<10)
 	for {
@@ -75,6 +76,17 @@ func (p *passage) run(ctx context.Context, first link, in io.Reader) error {
 			return err
 		}
 	}
+}
+
+// leave says that the client says nothing more, and gives what it has asked a moment to
+// be answered.
+func (p *passage) leave() {
+	p.mu.Lock()
+	p.gone = true
+	to := p.to
+	p.mu.Unlock()
+	_ = to.CloseWrite()
+	time.AfterFunc(drainWait, func() { to.Close() })
 }
 
 func (p *passage) current() link {
@@ -152,11 +164,15 @@ func (p *passage) fromHost(from *bufio.Reader) error {
 			}
 			return err
 		}
-		m := gjson.GetManyBytes(line, "method", "id")
+		m := gjson.GetManyBytes(line, "method", "id", "params.requestId")
+		method, id := m[0].Str, m[1].Raw
 		p.mu.Lock()
-		if id := m[1].Raw; id != "" && m[0].Str != "" {
+		switch {
+		case method == "notifications/cancelled": // nobody answers that any more
+			delete(p.theirs, m[2].Raw)
+		case id != "" && method != "":
 			p.theirs[id] = struct{}{}
-		} else if id != "" {
+		case id != "":
 			p.answered(id)
 		}
 		p.mu.Unlock()

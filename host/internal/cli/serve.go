@@ -117,11 +117,11 @@ func serveOwn(ctx context.Context, opts *serveOptions, owner *control.Owner, in 
 	defer h.Close()
 	defer paced(h)()
 	front := h.Front()
-	end := sync.OnceFunc(func() { closeFace(ctx, front) })
-	defer end()
-	defer context.AfterFunc(ctx, end)()
 	shared := opts.ShareAt(ctx, owner, h, front.ServeStdio, false)
 	defer shared.close()
+	end := sync.OnceFunc(func() { shared.finish(ctx, drainWait, front) })
+	defer end()
+	defer context.AfterFunc(ctx, end)()
 	// Not ctx, which would cancel what is being answered: end lets it finish.
 	if err := front.ServeStdio(context.WithoutCancel(ctx), in, out); ctx.Err() == nil {
 		shared.linger(ctx) // its own client has gone, others may be here

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
 	"net"
 	"sync"
 
@@ -26,9 +25,12 @@ func serveHTTP(ctx context.Context, opts *serveOptions, h openHost) error {
 	if err != nil {
 		return exitf(exitUsage, "%v", err)
 	}
-	front := sync.OnceValue(h.Front)
-	shared := opts.Share(ctx, h, func(ctx context.Context, in io.Reader, out io.Writer) error { return front().ServeStdio(ctx, in, out) }, false)
+	front := &lateFace{open: h.Front}
+	shared := opts.Share(ctx, h, front.ServeStdio, false)
 	defer shared.close()
+	end := sync.OnceFunc(func() { shared.finish(ctx, drainWait, front) })
+	defer end()
+	defer context.AfterFunc(ctx, end)()
 	opts.Streams.Note("collet: serving http://%s/mcp", l.Addr())
 	return face.Serve(ctx, l)
 }

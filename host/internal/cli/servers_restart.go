@@ -29,7 +29,7 @@ func newCmdServersRestart(f *Factory, runF func(context.Context, *serversRestart
 		Use:   "restart NAME",
 		Short: "Start a server of the running host anew",
 		Long: `Start a server of the running host anew, and wait until it is up. Calls in flight
-get a moment to end. Without a running host (daemon, serve) there is nothing to
+get up to 10 seconds to finish. Without a running host (daemon, serve) there is nothing to
 restart: each command starts the servers it needs.`,
 		Example:           "  collet servers restart github",
 		Args:              exactly(1, "the server's NAME"),

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/front/control"
@@ -22,7 +23,7 @@ type sharing struct {
 
 	follow sync.WaitGroup
 	moves  chan bool // the configuration changed; whether the host goes by it
-	cancel func()    // of the subscription
+	leave  func()    // has the place given up, for good
 }
 
 // share lets other processes use the host, and with stoppable end it; stdio serves
@@ -69,7 +70,7 @@ func (f *Factory) shareAt(ctx context.Context, owner *control.Owner, h openHost,
 			s.server.Move(owner)
 		}
 	})
-	s.cancel = own.Subscribe(func(e host.Event) {
+	unsubscribe := own.Subscribe(func(e host.Event) {
 		if e.ConfigChanged == nil {
 			return
 		}
@@ -82,6 +83,12 @@ func (f *Factory) shareAt(ctx context.Context, owner *control.Owner, h openHost,
 		case s.moves <- whole:
 		default:
 		}
+	})
+	s.leave = sync.OnceFunc(func() {
+		unsubscribe()
+		close(s.moves)
+		s.follow.Wait()
+		s.server.Move(nil)
 	})
 	return s
 }
@@ -133,7 +140,7 @@ func (s *sharing) linger(ctx context.Context) {
 	if s == nil {
 		return
 	}
-	s.server.Move(nil)
+	s.leave()
 	for {
 		n, changed := s.server.Clients()
 		if n == 0 {
@@ -147,13 +154,74 @@ func (s *sharing) linger(ctx context.Context) {
 	}
 }
 
+// finish gives up the place and has what others have asked of the host come to its end,
+// within limit: calls of commands, and those of clients of MCP, whom face serves. Such a
+// client that waits for nothing is let go of at once.
+func (s *sharing) finish(ctx context.Context, limit time.Duration, face interface{ Close(context.Context) error }) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	if s == nil {
+		_ = face.Close(ctx) // what is left was told so
+		return
+	}
+	s.leave()
+	var faces sync.WaitGroup
+	defer faces.Wait()
+	faces.Go(func() { _ = face.Close(ctx) })
+	for {
+		n, changed := s.server.Busy()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// lateFace is the MCP face of a host that has no client of its own: it is opened for the
+// first one of another process.
+type lateFace struct {
+	open func() frontend
+
+	mu     sync.Mutex
+	face   frontend // nil before
+	closed bool
+}
+
+func (l *lateFace) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	l.mu.Lock()
+	if l.face == nil && !l.closed {
+		l.face = l.open()
+	}
+	face := l.face
+	l.mu.Unlock()
+	if face == nil {
+		return errEnding
+	}
+	return face.ServeStdio(ctx, in, out)
+}
+
+var errEnding = errors.New("the host is ending")
+
+func (l *lateFace) Close(ctx context.Context) error {
+	l.mu.Lock()
+	l.closed = true
+	face := l.face
+	l.mu.Unlock()
+	if face == nil {
+		return nil
+	}
+	return face.Close(ctx)
+}
+
 // close ends what others do with the host.
 func (s *sharing) close() {
 	if s == nil {
 		return
 	}
-	s.cancel()
-	close(s.moves)
-	s.follow.Wait()
+	s.leave()
 	s.server.Close()
 }

@@ -14,7 +14,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	}
 	if s.start == nil {
 		if s.run != nil {
-			s.retireLocked(s.run, "somebody restarts it")
+			s.retireLocked(s.run, "the server was restarted")
 		}
 		s.onLocked(renewed, nil)
 		s.beginLocked()

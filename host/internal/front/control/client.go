@@ -40,9 +40,10 @@ func Silent(err error) bool {
 type Client struct {
 	s       *stream
 	Welcome Welcome
+	again   func(context.Context) (*Client, error) // connects to the same place
 
 	next  atomic.Uint64
-	heard atomic.Int64 // when the host last said anything, in ns since 1970
+	heard atomic.Int64 // messages of the host
 	work  sync.WaitGroup
 
 	mu     sync.Mutex
@@ -51,6 +52,7 @@ type Client struct {
 	err    error // why it is closed
 	lent   bool  // the connection is a client's of MCP
 	waits  bool  // for the host's end, which takes as long as it takes
+	dead   bool  // the host has not answered for too long
 }
 
 // pending is something that was begun and has not ended.
@@ -80,7 +82,7 @@ func dial(ctx context.Context, place Place, build string, via transport) (*Clien
 		return nil, fmt.Errorf("reach the running host: %w", err)
 	}
 	c := &Client{s: newStream(conn), calls: map[uint64]*pending{}, closed: make(chan struct{})}
-	c.heard.Store(time.Now().UnixNano())
+	c.again = func(ctx context.Context) (*Client, error) { return dial(ctx, place, build, via) }
 	c.work.Go(c.read)
 	body, err := c.do(ctx, opHello, pack(hello{build}), nil)
 	if _, lost := errors.AsType[*errLost](err); err != nil && !lost && ctx.Err() == nil {
@@ -133,7 +135,7 @@ func (c *Client) read() {
 			c.end(err)
 			return
 		}
-		c.heard.Store(time.Now().UnixNano())
+		c.heard.Add(1)
 		c.mu.Lock()
 		p := c.calls[m.id]
 		lent := c.lent && m.op == opDone
@@ -155,7 +157,8 @@ func (c *Client) read() {
 func (c *Client) watch() {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
-	for {
+	last := c.heard.Load()
+	for unanswered := 0; ; unanswered++ {
 		select {
 		case <-c.closed:
 			return
@@ -163,11 +166,16 @@ func (c *Client) watch() {
 		}
 		c.mu.Lock()
 		lent := c.lent || c.waits
+		if heard := c.heard.Load(); heard != last {
+			last, unanswered = heard, 0
+		}
+		c.dead = unanswered >= int(deadAfter/pingEvery)-1
+		dead := c.dead
 		c.mu.Unlock()
 		if lent {
 			return // its end is whoever has it to see
 		}
-		if time.Since(time.Unix(0, c.heard.Load())) > deadAfter {
+		if dead {
 			c.end(fmt.Errorf("the running host (pid %d) has not answered for %s", c.Welcome.Pid, deadAfter))
 			return
 		}

@@ -33,7 +33,8 @@ const (
 	// nobody waiting but itself.
 	greetWait = 10 * time.Second
 	// pingEvery and deadAfter find a host that does not run any more while a call waits
-	// for it. Its reader answers at once, whatever it is doing.
+	// for it. Its reader answers at once, whatever it is doing. Both are counted in pings
+	// without an answer: a machine that sleeps ages no connection.
 	pingEvery = 5 * time.Second
 	deadAfter = 20 * time.Second
 	// writeWait is how long the other end may leave a frame unread.
@@ -73,6 +74,7 @@ const (
 	opPing
 	opRestart
 	opWatch
+	opAttend // the session of MCP of that token
 
 	opProgress
 	opScriptCall
@@ -99,6 +101,8 @@ type Welcome struct {
 	Problems       []host.Problem // of its configuration
 	Servers        []host.Server
 	HookLogs       []host.HookLog
+	Serve          bool   // it is a client's 'collet serve', which ends when that client leaves
+	Log            string // the file of what it tells of itself, where that is one
 }
 
 // Status is how a host that is shared is.

@@ -23,6 +23,8 @@ type peer struct {
 	refused bool // there are too many
 	work    sync.WaitGroup
 
+	busy, beside bool // see Server.Busy and Server.attend, whose lock guards them
+
 	mu    sync.Mutex
 	begun map[uint64]context.CancelFunc
 	asked map[uint64]chan answer
@@ -58,6 +60,7 @@ func (p *peer) serve(ctx context.Context) (waits bool) {
 				p.reply(m.id, nil, fmt.Errorf("the running host (pid %d) serves %d processes, as many as it does at once", pid, maxPeers))
 				return false
 			}
+			p.server.busy(p, true)
 			p.reply(m.id, p.server.welcome(), nil)
 		case opPing:
 			p.send(opPong, m.id, nil)
@@ -72,9 +75,21 @@ func (p *peer) serve(ctx context.Context) (waits bool) {
 		case opStdio:
 			p.stdio(ctx, m.id)
 			return false
+		case opAttend:
+			var a attendRequest
+			err := unpack(m.body, &a)
+			if err == nil {
+				leave, ok := p.server.attend(p, a.Session)
+				if !ok {
+					p.reply(m.id, nil, errors.New("the session has ended"))
+					return false
+				}
+				defer leave()
+			}
+			p.reply(m.id, nil, err)
 		case opStop:
 			if p.server.Stop == nil {
-				p.reply(m.id, nil, errors.New("it serves a client of its own, and ends with that"))
+				p.reply(m.id, nil, errors.New("it is a 'collet serve', which ends when its MCP client closes it, or on SIGTERM"))
 				continue
 			}
 			p.reply(m.id, nil, nil)
@@ -93,9 +108,20 @@ func (p *peer) stdio(ctx context.Context, id uint64) {
 		p.reply(id, nil, errors.New("this host serves no clients of MCP"))
 		return
 	}
-	p.reply(id, nil, nil)
-	_ = p.server.Stdio(ctx, &borrowed{conn, p.s}, &borrowed{conn, p.s}) // who has gone is told nothing
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	token, end := p.server.session(cancel)
+	defer end()
+	p.server.busy(p, false)
+	p.reply(id, attendRequest{token}, nil)
+	both := borrowed{conn, p.s}
+	_ = p.server.Stdio(ctx, &incoming{both}, &both) // who has gone is told nothing
 }
+
+// incoming is what a client says. Its end leaves the other direction open.
+type incoming struct{ borrowed }
+
+func (i *incoming) Close() error { return i.SetReadDeadline(time.Unix(1, 0)) }
 
 func (p *peer) begin(ctx context.Context, m message, session string) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -169,6 +195,7 @@ func (p *peer) do(ctx context.Context, m message, session string) {
 	case opRestart:
 		answering(p, m, func(r restartRequest) (any, error) { return nil, h.Restart(ctx, r.Server) })
 	case opWatch:
+		p.server.busy(p, false)
 		p.watch(ctx, m.id)
 	case opStatus:
 		p.reply(m.id, p.server.status(), nil)

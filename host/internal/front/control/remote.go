@@ -222,18 +222,48 @@ func (c *Client) Yield(ctx context.Context) error {
 }
 
 // Stdio makes the connection one to the host's MCP face, whose messages are lines. The
-// client is of no more use. The host has a second for it.
+// client is of no more use. The host has a second for it. When that does not run any
+// more the connection ends, as it does there when this process has gone: a second one
+// tells that to both.
 func (c *Client) Stdio(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, helloWait)
 	defer cancel()
 	c.mu.Lock()
 	c.lent = true
 	c.mu.Unlock()
-	if _, err := c.do(ctx, opStdio, nil, nil); err != nil {
+	var session attendRequest
+	if err := c.get(ctx, opStdio, nil, &session); err != nil {
 		return nil, err
 	}
-	return &borrowed{c.s.conn.(half), c.s}, nil
+	beside, err := c.again(ctx)
+	if err == nil {
+		err = beside.get(ctx, opAttend, session, nil)
+	}
+	if err != nil {
+		if beside != nil {
+			beside.Close()
+		}
+		return nil, err
+	}
+	conn := &attended{borrowed{c.s.conn.(half), c.s}, beside}
+	beside.work.Go(func() {
+		<-beside.closed
+		beside.mu.Lock()
+		defer beside.mu.Unlock()
+		if beside.dead { // else there may be answers to be read, and then it ends
+			conn.half.Close()
+		}
+	})
+	return conn, nil
 }
+
+// attended is a connection beside which another one sees to it that the host runs.
+type attended struct {
+	borrowed
+	beside *Client
+}
+
+func (a *attended) Close() error { return errors.Join(a.half.Close(), a.beside.Close()) }
 
 // half is a connection of which one direction can end.
 type half interface {

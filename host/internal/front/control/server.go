@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net"
@@ -31,6 +32,7 @@ type Server struct {
 	// Stop is called when a client wants the host to end, Yielded when the place is
 	// another's from now on.
 	Stop, Yielded func()
+	Log           string // see Welcome
 
 	since  time.Time
 	ctx    context.Context // ends what is being done
@@ -42,6 +44,10 @@ type Server struct {
 	mu    sync.Mutex
 	owner *Owner // of the place; nil when it was let go of
 	conns map[*peer]struct{}
+	// beside is how many of them only attend a session of MCP, and sessions ends those, by
+	// the token of each.
+	beside   int
+	sessions map[string]context.CancelFunc
 	// waiting are of processes that wait for the end of this one, servers included: the
 	// system closes them then, and nobody before.
 	waiting []net.Conn
@@ -54,6 +60,7 @@ func (s *Server) Serve(owner *Owner) {
 	s.since = time.Now()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.owner, s.conns, s.idle = owner, map[*peer]struct{}{}, make(chan struct{})
+	s.sessions = map[string]context.CancelFunc{}
 	s.work.Go(func() { s.accept(owner) })
 }
 
@@ -85,7 +92,58 @@ func (s *Server) Shared() bool {
 func (s *Server) Clients() (int, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.conns), s.idle
+	return len(s.conns) - s.beside, s.idle
+}
+
+// Busy is how many processes wait for something that ends by itself, and a channel that
+// is closed when that may have changed. Clients of MCP and processes that watch stay
+// until they are told to go, and are none of them.
+func (s *Server) Busy() (int, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for p := range s.conns {
+		if p.busy {
+			n++
+		}
+	}
+	return n, s.idle
+}
+
+// busy says whether somebody waits for what a process does here.
+func (s *Server) busy(p *peer, busy bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.busy != busy {
+		p.busy = busy
+		s.changedLocked()
+	}
+}
+
+// session names something that cancel ends, for who attends it.
+func (s *Server) session(cancel context.CancelFunc) (token string, end func()) {
+	token = rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[token] = cancel
+	return token, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.sessions, token)
+	}
+}
+
+// attend has the session of a token end with the connection of p.
+func (s *Server) attend(p *peer, token string) (leave context.CancelFunc, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	leave, ok = s.sessions[token]
+	if ok = ok && !p.beside; ok {
+		p.beside, p.busy = true, false
+		s.beside++
+		s.changedLocked()
+	}
+	return leave, ok
 }
 
 // Close lets go of the place, ends all connections, but for those of processes that
@@ -118,12 +176,12 @@ func (s *Server) accept(owner *Owner) {
 		p := &peer{server: s, s: newStream(conn), begun: map[uint64]context.CancelFunc{}, asked: map[uint64]chan answer{}}
 		p.s.all = &s.unfinished
 		s.mu.Lock()
-		if len(s.conns) >= maxPeers+maxRefused || s.owner != owner { // too many, or too late
+		if len(s.conns)-s.beside >= maxPeers+maxRefused || s.owner != owner { // too many, or too late
 			s.mu.Unlock()
 			conn.Close() // it does without this host
 			continue
 		}
-		p.refused = len(s.conns) >= maxPeers
+		p.refused = len(s.conns)-s.beside >= maxPeers
 		s.conns[p] = struct{}{}
 		s.changedLocked()
 		s.mu.Unlock()
@@ -137,6 +195,9 @@ func (s *Server) accept(owner *Owner) {
 				s.waiting = append(s.waiting, conn)
 			}
 			delete(s.conns, p)
+			if p.beside {
+				s.beside--
+			}
 			s.changedLocked()
 			s.mu.Unlock()
 		})
@@ -152,6 +213,7 @@ func (s *Server) welcome() Welcome {
 	return Welcome{
 		Build: s.Build, Version: s.Version, Pid: pid, Since: s.since,
 		Problems: s.Host.Problems(), Servers: portableServers(s.Host.Servers()), HookLogs: s.Host.HookLogs(),
+		Serve: s.Stop == nil, Log: s.Log,
 	}
 }
 

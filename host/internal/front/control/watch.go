@@ -28,6 +28,9 @@ type News struct {
 
 type restartRequest struct{ Server string }
 
+// attendRequest names a session of MCP.
+type attendRequest struct{ Session string }
+
 // newsQueue is how much news waits for a client that does not read.
 const newsQueue = 4096
 
