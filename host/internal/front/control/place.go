@@ -9,7 +9,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/lockfile"
@@ -81,6 +83,10 @@ type Owner struct {
 	listener net.Listener
 	unlock   func()
 	via      transport
+
+	lock, socket fs.FileInfo   // the files by which it has the place
+	end          sync.Once     // of that
+	ended        chan struct{} // closed by it
 }
 
 // tryWait is enough to find out that a lock is held.
@@ -109,12 +115,42 @@ func own(place Place, via transport) (*Owner, error) {
 		return nil, fmt.Errorf("share this host in %s: %w", place.Dir, err)
 	}
 	sweep(place)
-	o := &Owner{place: place, unlock: unlock, via: via}
+	_ = os.WriteFile(lock, []byte(strconv.Itoa(pid)), 0o600) // not on Windows, which keeps others from the file
+	o := &Owner{place: place, unlock: unlock, via: via, ended: make(chan struct{})}
 	if o.listener, err = via.listen(place); err != nil {
 		unlock()
 		return nil, fmt.Errorf("share this host in %s: %w", place.Dir, err)
 	}
+	o.lock, _ = os.Stat(lock) // what is missing by now is found missing later
+	o.socket, _ = os.Stat(place.socket())
 	return o, nil
+}
+
+// has reports whether others still find this process at the place: the files are there
+// that it made. Programs that tidy up remove them.
+func (o *Owner) has() bool {
+	same := func(path string, mine fs.FileInfo) bool {
+		now, err := os.Stat(path)
+		return err == nil && mine != nil && os.SameFile(now, mine)
+	}
+	return same(filepath.Join(o.place.Dir, o.place.Name+lockSuffix), o.lock) && same(o.place.socket(), o.socket)
+}
+
+// Holder is the process that has a place, where the system can say that.
+func Holder(place Place) (pid int, ok bool) {
+	path := filepath.Join(place.Dir, place.Name+lockSuffix)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	if pid, err = strconv.Atoi(string(text)); err != nil || !runs(pid) {
+		return 0, false
+	}
+	unlock, err := try(path)
+	if err == nil {
+		unlock()
+	}
+	return pid, errors.Is(err, ErrOwned)
 }
 
 const (
@@ -154,9 +190,21 @@ func sweep(mine Place) {
 
 // Release lets go of the place. Those who are connected stay.
 func (o *Owner) Release() {
-	o.listener.Close()
-	_ = os.Remove(o.place.socket()) // while the lock is held it is ours
-	o.unlock()
+	o.end.Do(func() {
+		close(o.ended)
+		o.listener.Close()
+		_ = os.Remove(o.place.socket()) // while the lock is held it is ours
+		o.unlock()
+	})
+}
+
+// forsake is Release of a place whose files are not those of this process any more.
+func (o *Owner) forsake() {
+	o.end.Do(func() {
+		close(o.ended)
+		o.listener.Close()
+		o.unlock()
+	})
 }
 
 func private(dir string) error {

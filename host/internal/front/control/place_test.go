@@ -109,3 +109,37 @@ func testSilentHost(t *testing.T, via transport) {
 		t.Errorf("it took %s", took)
 	}
 }
+
+// A host whose socket or lock somebody has removed is found again, and says which
+// process it is until then; where another has its place meanwhile, that one keeps it.
+func TestTendsItsPlace(t *testing.T) {
+	before := tendEvery
+	t.Cleanup(func() { tendEvery = before })
+	tendEvery = 10 * time.Millisecond
+	everyTransport(t, func(t *testing.T, via transport) {
+		s := serve(t, "none", via)
+		lock := filepath.Join(s.place.Dir, s.place.Name+lockSuffix)
+		for name, files := range map[string][]string{"socket": {s.place.socket()}, "lock": {lock}, "both": {s.place.socket(), lock}} {
+			for _, file := range files {
+				_ = os.Remove(file) // the lock cannot be removed on Windows
+			}
+			for ctx := patient(t); ; {
+				s.mu.Lock()
+				whole := s.owner != nil && s.owner.has()
+				s.mu.Unlock()
+				if c, err := dial(ctx, s.place, build, s.via); err == nil && whole {
+					c.Close()
+					break
+				} else if c != nil {
+					c.Close()
+				}
+				if ctx.Err() != nil {
+					t.Fatalf("without its %s it is not found again", name)
+				}
+			}
+		}
+		if holder, ok := Holder(s.place); runtime.GOOS != "windows" && (!ok || holder != pid) {
+			t.Errorf("who has it: %d %v", holder, ok)
+		}
+	})
+}

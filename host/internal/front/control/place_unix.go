@@ -28,6 +28,7 @@ func (unixSocket) listen(place Place) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // another's may be there by then
 	if err := os.Chmod(place.socket(), 0o600); err != nil {
 		l.Close()
 		return nil, err
@@ -85,6 +86,9 @@ func same(uid, mine int) error {
 	}
 	return nil
 }
+
+// runs reports whether there is a process.
+func runs(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func makeDir(dir string) error { return os.MkdirAll(dir, 0o700) }
 

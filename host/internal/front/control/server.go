@@ -62,6 +62,46 @@ func (s *Server) Serve(owner *Owner) {
 	s.owner, s.conns, s.idle = owner, map[*peer]struct{}{}, make(chan struct{})
 	s.sessions = map[string]context.CancelFunc{}
 	s.work.Go(func() { s.accept(owner) })
+	s.work.Go(func() { s.tend(owner) })
+}
+
+// tendEvery is how often a host looks whether it can still be found.
+var tendEvery = time.Minute
+
+// tend takes a place anew whose files somebody removed. Where another process was
+// faster, that one has it.
+func (s *Server) tend(owner *Owner) {
+	tick := time.NewTicker(tendEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-owner.ended:
+			return
+		}
+		if owner.has() {
+			continue
+		}
+		owner.forsake()
+		again, err := own(owner.place, owner.via)
+		s.mu.Lock()
+		mine := s.owner == owner
+		if mine {
+			s.owner = again
+			s.changedLocked()
+		}
+		s.mu.Unlock()
+		switch {
+		case !mine && again != nil: // it has moved meanwhile
+			again.Release()
+		case mine && again != nil:
+			s.work.Go(func() { s.accept(again) })
+			s.work.Go(func() { s.tend(again) })
+		case mine && errors.Is(err, ErrOwned) && s.Yielded != nil:
+			s.Yielded()
+		}
+		return
+	}
 }
 
 // Move shares the host at another place instead, which its configuration has come
@@ -77,6 +117,7 @@ func (s *Server) Move(to *Owner) {
 	}
 	if to != nil {
 		s.work.Go(func() { s.accept(to) })
+		s.work.Go(func() { s.tend(to) })
 	}
 }
 
