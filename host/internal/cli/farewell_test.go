@@ -155,7 +155,10 @@ func TestHostIsTerminatedTwice(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	s.until(t, "it has given up its place", func() bool { _, err := os.Stat(socket); return err != nil || s.status(t).Get("pid").Int() != int64(pid) })
+	s.until(t, "it has given up its place", func() bool {
+		_, err := os.Stat(socket)
+		return err != nil || s.status(t).Get("pid").Int() != int64(pid)
+	})
 	begun := time.Now()
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
