@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,6 +171,36 @@ func thinking(takes time.Duration) Asker {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+	}
+}
+
+// A server that asks again and again keeps no call alive for ever, whether it waits for
+// the end of a question before it asks the next one or not.
+func TestQuestionsWithoutEnd(t *testing.T) {
+	for name, overlap := range map[string]time.Duration{"one by one": questionWait + time.Second, "overlapping": questionWait / 2} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer(func(ctx context.Context, _ int, req *server.Request) (*server.Answer, error) {
+					var asking sync.WaitGroup
+					defer asking.Wait()
+					for range 100 {
+						asking.Go(func() { _, _ = req.Ask(ctx, "elicitation/create", nil) })
+						select {
+						case <-time.After(overlap):
+						case <-ctx.Done():
+							return nil, failing(failure.Canceled, failure.DeliveryUnknown, 0)
+						}
+					}
+					return answer(`{}`), nil
+				})
+				begun := time.Now()
+				_, err := pipeline(p, plain).Do(t.Context(), Request{Tool: "s/t", Retry: RetryNever, Ask: thinking(time.Hour)})
+				f, ok := err.(*Failure)
+				if took := time.Since(begun); !ok || f.Class != failure.Timeout || took < maxRest || took > maxRest+2*p.limits.MaxTimeout {
+					t.Errorf("%v after %s", err, took)
+				}
+			})
+		})
 	}
 }
 

@@ -146,7 +146,8 @@ func (d *deadline) resume() {
 func (d *deadline) patience() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return max(questionWait, d.total.Sub(d.since))
+	left := d.total.Sub(d.since)
+	return min(max(questionWait, left), maxRest+left-d.rested-time.Since(d.since))
 }
 
 // spent is for how long questions were open, which is no part of the call's times.
@@ -178,6 +179,11 @@ func (d *deadline) explain(f *Failure) *Failure {
 // questionWait is how long a question of the server may stay open at least, as one for
 // consent may: a person fills in a form. Where max_timeout leaves longer, that counts.
 const questionWait = consentWait
+
+// maxRest bounds how long the questions of one attempt may be open in all, besides what
+// max_timeout leaves: a server that asks again and again, and is not answered, would hold
+// its place for ever. It is as long as questions in place of a result can take.
+const maxRest = maxRounds * questionWait
 
 const outOfTime = "no answer before the time for the whole call was up, retries and waits included (max_timeout)"
 
