@@ -77,9 +77,9 @@ func TestDiagnoseSurroundings(t *testing.T) {
 	want := []string{
 		`configuration config (2 host.exposure) `,
 		`note state (0) mkdir FILE: not a directory: what servers write to stderr is not kept -> make FILE writable, or set XDG_STATE_HOME`,
-		`note cache (0) mkdir FILE: not a directory: plugins that do not lie beside collet cannot start, and every command is slower than it has to be -> make FILE/cache writable, or set XDG_CACHE_HOME`,
-		`note plugin-dirs (0 host.plugin_dirs) DIR/gone does not exist -> make it, or remove it from host.plugin_dirs`,
-		`note plugin-dirs (0 host.plugin_dirs) FILE is no directory -> make it, or remove it from host.plugin_dirs`,
+		`note cache (0) mkdir FILE: not a directory: plugins that are not beside collet cannot start, and every command is slower than necessary -> make FILE/cache writable, or set XDG_CACHE_HOME`,
+		`note plugin-dirs (0 host.plugin_dirs) DIR/gone does not exist -> create it, or remove it from host.plugin_dirs`,
+		`note plugin-dirs (0 host.plugin_dirs) FILE is no directory -> create it, or remove it from host.plugin_dirs`,
 	}
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

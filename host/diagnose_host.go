@@ -49,7 +49,7 @@ func (h *Host) surroundings(found *Discovery) HostDiagnosis {
 	}
 	for _, dir := range []struct{ check, path, loss, variable string }{
 		{"state", d.StateDir, "what servers write to stderr is not kept", "XDG_STATE_HOME"},
-		{"cache", d.CacheDir, "plugins that do not lie beside collet cannot start, and every command is slower than it has to be", "XDG_CACHE_HOME"},
+		{"cache", d.CacheDir, "plugins that are not beside collet cannot start, and every command is slower than necessary", "XDG_CACHE_HOME"},
 	} {
 		if err := writable(dir.path); err != nil {
 			d.Findings = append(d.Findings, Finding{
@@ -63,7 +63,7 @@ func (h *Host) surroundings(found *Discovery) HostDiagnosis {
 		if why := noDirectory(dir); why != "" {
 			d.Findings = append(d.Findings, Finding{
 				Kind: KindNote, Check: "plugin-dirs", Message: dir + " " + why, Key: "host.plugin_dirs",
-				Advice: "make it, or remove it from host.plugin_dirs",
+				Advice: "create it, or remove it from host.plugin_dirs",
 			})
 		}
 	}
@@ -108,7 +108,7 @@ func (d *HostDiagnosis) hooks(all []HookStatus) {
 		f := Finding{Kind: KindUnreachable, Check: "hook", Message: fmt.Sprintf("the hook %s does not work: %v", s.Name, s.Err), Key: key}
 		f.Advice = `mend it, or set on_error = "open" to do without it`
 		if s.OnError == config.OnErrorOpen {
-			f.Advice = "mend it; until then calls pass without it"
+			f.Advice = "repair it; until then calls pass without it"
 		}
 		d.Findings = append(d.Findings, f)
 	}
@@ -118,13 +118,13 @@ func configFinding(p Problem) Finding {
 	f := Finding{Kind: KindConfiguration, Check: "config", Message: p.Message, File: p.File, Line: p.Line, Column: p.Column, Key: p.Key}
 	switch {
 	case p.Key == "":
-		f.Advice = "correct the file; until then nothing of it counts"
+		f.Advice = "correct the file; until then it has no effect"
 	case p.Server != "":
 		f.Advice = "correct " + p.Key + ", or remove the entry"
 	case strings.HasPrefix(p.Key, "hooks."):
 		f.Advice = "correct " + p.Key + ", or set enabled = false"
 	default:
-		f.Advice = "correct " + p.Key + "; until then its default counts"
+		f.Advice = "correct " + p.Key + "; until then its default is used"
 	}
 	return f
 }
@@ -134,7 +134,7 @@ func ignoredFinding(found *Discovery) Finding {
 	file := found.Ignored()
 	f := Finding{
 		Kind: KindNote, Check: "trust", File: file.Path,
-		Message: file.Path + " is not trusted, so nothing of it counts",
+		Message: file.Path + " is not trusted, so it has no effect",
 		Advice:  "'collet trust' shows what it would start, and asks",
 	}
 	if len(found.Sources()) == 0 {
@@ -145,7 +145,7 @@ func ignoredFinding(found *Discovery) Finding {
 		f.Message = file.Path + " does not count: " + file.Err.Error()
 		f.Advice = "make it readable, or remove it"
 	case file.Changed:
-		f.Message = file.Path + " was changed since it was trusted, so nothing of it counts"
+		f.Message = file.Path + " has changed since it was trusted, so it has no effect"
 	}
 	return f
 }

@@ -150,7 +150,7 @@ func (d *ServerDiagnosis) blocked(in *server.Inspection, generic bool) {
 		}
 		d.find(KindUnreachable, "plugin", in.Failure.Message, advice)
 	case server.StepPin:
-		advice := "see that the file and its mcp.lock can be read; docs/pins.md tells of both"
+		advice := "make sure that the file and its mcp.lock can be read; docs/pins.md describes both"
 		if in.Failure.Class == failure.ConsentRequired {
 			advice = "find out who changed it; 'collet plugins trust " + d.Name + "' accepts it as it is now"
 		}
@@ -258,7 +258,7 @@ func (d *ServerDiagnosis) advice(f *server.Failure) string {
 	case f.Class == failure.AuthFailure:
 		return "check the credential in " + d.place()
 	case f.Class == failure.ConsentRequired:
-		return "once a person agrees to that, say so in " + d.place()
+		return "once a person agrees to that, write it in " + d.place()
 	case f.Class == failure.DNSFailure:
 		return "check the host's name in " + d.place() + ", and the network"
 	case f.Class == failure.RateLimited:

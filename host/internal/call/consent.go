@@ -206,7 +206,7 @@ var nobody = map[exposure.Caller]string{
 	exposure.Model:   "this client takes no questions (elicitation)",
 	exposure.Script:  "the one who runs the script takes no questions",
 	exposure.Program: "the program has set no Consent",
-	exposure.CLI:     "nobody is here to ask",
+	exposure.CLI:     "there is nobody to ask",
 }
 
 // silent is the failure of a question without an answer.

@@ -99,7 +99,7 @@ func authLoginRun(ctx context.Context, opts *authLoginOptions) error {
 func loginFailure(ctx context.Context, s *terminal.Streams, server string, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return exitf(exitTimeout, "log in to %s: nobody did within %s", server, loginWait)
+		return exitf(exitTimeout, "log in to %s: nobody logged in within %s", server, loginWait)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
@@ -118,9 +118,9 @@ func until(st host.CredentialStatus) string {
 	}
 	switch {
 	case st.Refreshable && st.Store != "":
-		parts = append(parts, "renewed by itself")
+		parts = append(parts, "renewed automatically")
 	case !st.Expiry.IsZero():
-		parts = append(parts, "good until "+st.Expiry.Local().Format(time.DateTime))
+		parts = append(parts, "valid until "+st.Expiry.Local().Format(time.DateTime))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -270,9 +270,9 @@ func tableOfCredentials(s *terminal.Streams, all []credentialOf) error {
 		about := cmp.Or(c.fault, c.Reason)
 		switch {
 		case about == "" && c.Store != "" && c.State == host.LoggedIn && c.Refreshable:
-			about = "renewed by itself"
+			about = "renewed automatically"
 		case about == "" && c.State == host.LoggedIn && !c.Expiry.IsZero():
-			about = "good until " + c.Expiry.Local().Format(time.DateTime)
+			about = "valid until " + c.Expiry.Local().Format(time.DateTime)
 		case about == "" && c.Refreshable:
 			about = fmt.Sprintf("%s needs no login", c.Grant)
 		}

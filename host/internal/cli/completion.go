@@ -60,7 +60,7 @@ word names, and waits at most two seconds for it.`
 			case "powershell":
 				opts.Script = root.GenPowerShellCompletionWithDesc
 			default:
-				return usagef("no completion for %q: it is one of bash, zsh, fish, powershell", opts.Shell)
+				return usagef("no completion for %q: SHELL must be bash, zsh, fish or powershell", opts.Shell)
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)

@@ -181,7 +181,7 @@ func connectRun(ctx context.Context, opts *connectOptions) error {
 	if n, err := opts.Servers(ctx); err != nil {
 		opts.Streams.Note("collet: it cannot serve yet: %v", err)
 	} else if n == 0 {
-		opts.Streams.Note("collet: it has no servers yet; 'collet config import' takes over those of other clients")
+		opts.Streams.Note("collet: it has no servers yet; 'collet config import' adds those of other clients")
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func (opts *connectOptions) plan(file clientedit.File, places []clientfile.Place
 	if e.URL == "" {
 		var err error
 		if e.Command, err = opts.Program(); err != nil {
-			return nil, fmt.Errorf("where collet is cannot be told: %w", err)
+			return nil, fmt.Errorf("cannot find the path of the collet program: %w", err)
 		}
 		e.Args = []string{"serve"}
 		if opts.Config != "" {
@@ -271,7 +271,7 @@ func (opts *connectOptions) carryOut(file clientedit.File, plan *clientedit.Plan
 		return exitf(exitConfiguration, "%v", err)
 	}
 	if backup != nil && backup.Made {
-		s.Note("collet: the file as it was is in %s", backup.Path)
+		s.Note("collet: the old file is kept in %s", backup.Path)
 	} else if backup != nil {
 		s.Note("collet: %s is an older copy and stays as it is", backup.Path)
 	}
@@ -279,7 +279,7 @@ func (opts *connectOptions) carryOut(file clientedit.File, plan *clientedit.Plan
 		return err
 	}
 	if opts.Project && opts.Entry.URL == "" && !opts.Remove {
-		s.Note("collet: the entry names where collet is on this machine; others who share the file may have it elsewhere")
+		s.Note("collet: the entry has the path of collet on this machine; others who share the file may have it elsewhere")
 	}
 	s.Note("collet: %s reads its file when it starts, or when its servers are reloaded", opts.Client.Title)
 	return nil

@@ -74,7 +74,7 @@ func consentListRun(opts *consentListOptions) error {
 		return printConsents(opts.Streams, "consents", records)
 	}
 	if len(records) == 0 {
-		opts.Streams.Note("collet: no consents stand")
+		opts.Streams.Note("collet: no consents are in effect")
 		return nil
 	}
 	headings, rows := []string{"WHEN", "ANSWER", "PRINCIPAL", "BY", "TOOL"}, make([][]string, 0, len(records))
@@ -171,7 +171,7 @@ func consentRevokeRun(ctx context.Context, opts *consentRevokeOptions) error {
 		opts.Streams.Note("collet: the consent of %s to %s/%s is revoked", visible(r.Principal), visible(r.Server), visible(r.Tool))
 	}
 	if len(ended) == 0 {
-		opts.Streams.Note("collet: no consent stood that this names")
+		opts.Streams.Note("collet: no consent in effect matches")
 	}
 	return nil
 }

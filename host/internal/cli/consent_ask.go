@@ -19,7 +19,7 @@ func consenter(k *keyboard, yes bool) host.Consenter {
 	}
 	if !k.there() {
 		return func(context.Context, host.ConsentQuestion) (host.ConsentAnswer, error) {
-			return host.ConsentAnswer{}, errors.New("nobody is here to ask (--yes says yes without a question)")
+			return host.ConsentAnswer{}, errors.New("there is nobody to ask (--yes says yes without asking)")
 		}
 	}
 	return func(ctx context.Context, q host.ConsentQuestion) (host.ConsentAnswer, error) {

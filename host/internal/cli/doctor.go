@@ -59,7 +59,7 @@ calls of them may fail for now.`,
 
 func doctorRun(ctx context.Context, opts *doctorOptions) error {
 	if opts.Wait <= 0 {
-		return usagef("--wait %s: it has to be longer than 0s", opts.Wait)
+		return usagef("--wait %s: it must be longer than 0s", opts.Wait)
 	}
 	h, found, err := opts.Host(ctx)
 	if err != nil {

@@ -45,7 +45,7 @@ if any source answered. If none did, nothing is written, and the exit code says 
 			case !cmd.Flags().Changed("company"):
 				return usagef("--company is missing")
 			case cmd.Flags().Changed("out") && opts.Out == "":
-				return usagef("--out: nothing follows it")
+				return usagef("--out: its value is empty")
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -137,14 +137,14 @@ func (opts *enrichOptions) before() ([]byte, error) {
 		return nil, usagef("--out %s: it is a directory", opts.Out)
 	}
 	if fi, err := os.Stat(opts.Out); err == nil && !fi.Mode().IsRegular() {
-		return nil, usagef("--out %s: it is no file", opts.Out)
+		return nil, usagef("--out %s: it is not a file", opts.Out)
 	}
 	before, err := rewrite.Read(opts.Out, maxEnriched)
 	switch {
 	case err != nil:
 		return nil, usagef("--out: %v", err)
 	case len(before) > maxEnriched:
-		return nil, usagef("--out %s: it has more than 4 MiB, which no enrichment has; it stays as it is", opts.Out)
+		return nil, usagef("--out %s: it has more than 4 MiB, so enrich did not write it; it stays as it is", opts.Out)
 	}
 	return before, nil
 }

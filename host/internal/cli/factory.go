@@ -274,5 +274,5 @@ func logLevel(word string) (slog.Level, error) {
 	case "error", "": // what a command has to tell it tells itself
 		return slog.LevelError, nil
 	}
-	return 0, usagef("--log-level %s: it is one of debug, info, warn, error", word)
+	return 0, usagef("--log-level %s: it must be one of debug, info, warn, error", word)
 }

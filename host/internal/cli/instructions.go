@@ -29,7 +29,7 @@ They are empty if every tool is in the client's list anyway.`,
 		Args:    exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.Wait <= 0 {
-				return usagef("--wait %s: it has to be longer than 0s", opts.Wait)
+				return usagef("--wait %s: it must be longer than 0s", opts.Wait)
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -54,7 +54,7 @@ func instructionsRun(ctx context.Context, opts *instructionsOptions) error {
 	}
 	text := h.Instructions()
 	if text == "" {
-		opts.Streams.Note("collet: nothing: every tool is in the client's list, or there is none")
+		opts.Streams.Note("collet: no instructions: every tool is in the client's list, or there are no tools")
 	}
 	if _, err := io.WriteString(opts.Streams.Out, opts.Streams.Text(text)); err != nil {
 		return err

@@ -60,9 +60,9 @@ func (opts *pluginsInstallOptions) attested(ctx context.Context, asset *install.
 	if len(bundles) == 0 {
 		switch {
 		case opts.RequireAttestation:
-			return nil, refuse(exitAuth, "it is not attested, and --require-attestation asks for that")
+			return nil, refuse(exitAuth, "it is not attested, and --require-attestation is set")
 		case before != nil && !opts.Unchecked:
-			return nil, refuse(exitAuth, "it is not attested, and the version in use was, by %s: somebody else may have published it; --unchecked installs it nevertheless", visible(before.Attested.Identity))
+			return nil, refuse(exitAuth, "it is not attested, but the version in use was, by %s: somebody else may have published it; --unchecked installs it all the same", visible(before.Attested.Identity))
 		}
 		return nil, nil
 	}
@@ -84,7 +84,7 @@ func (opts *pluginsInstallOptions) attested(ctx context.Context, asset *install.
 // attestedBy is the line about it.
 func attestedBy(s *attestation.Signer) string {
 	if s == nil {
-		return "by nobody: that it came from where it was published is all that is known"
+		return "by nobody: collet knows only that it came from where it was published"
 	}
 	return "by " + visible(cmp.Or(strings.TrimPrefix(s.Identity, "https://"), s.Repository))
 }

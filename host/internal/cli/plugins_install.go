@@ -147,7 +147,7 @@ func (opts *pluginsInstallOptions) pin(ctx context.Context, r *install.Receipt) 
 			p.Signer = r.Attested.Identity
 		}
 		if err := h.AcceptPlugin(ctx, p); err != nil {
-			return exitf(exitConfiguration, "%v; 'collet plugins trust %s' tries it again, until then the version of before is started", err, r.Name)
+			return exitf(exitConfiguration, "%v; 'collet plugins trust %s' tries it again, until then the previous version is started", err, r.Name)
 		}
 		opts.Streams.Note("collet: pinned in %s", visible(p.Lock))
 	}

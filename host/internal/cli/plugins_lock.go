@@ -217,16 +217,16 @@ func (opts *pluginsLockOptions) print(diffs []difference, reviews []host.ToolPin
 	}
 	for _, t := range reviews {
 		if t.Error != "" {
-			opts.Streams.Note("collet: %s: its tools were not looked at: %s", t.Server, t.Error)
+			opts.Streams.Note("collet: %s: its tools were not checked: %s", t.Server, t.Error)
 		}
 	}
 	switch {
 	case changed:
-		opts.Streams.Note("collet: '~' is something else than what was accepted; 'collet plugins trust NAME' shows and accepts it")
+		opts.Streams.Note("collet: '~' marks what differs from what you accepted; 'collet plugins trust NAME' shows the differences and accepts them")
 	case opts.Check && len(diffs) > 0:
-		opts.Streams.Note("collet: mcp.lock is not up to date; 'collet plugins lock' brings it there")
+		opts.Streams.Note("collet: mcp.lock is not up to date; 'collet plugins lock' updates it")
 	case len(problems) > 0:
-		opts.Streams.Note("collet: what the faults of the configuration leave out was not looked at")
+		opts.Streams.Note("collet: servers and plugins that are left out because of faults in the configuration were not checked")
 	case len(diffs) == 0 && !anyFailed(reviews):
 		opts.Streams.Note("collet: mcp.lock is up to date")
 	}

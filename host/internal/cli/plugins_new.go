@@ -53,7 +53,7 @@ of its sdk/, instead of the released SDK. Nothing is fetched and nothing is run.
 				return err
 			}
 			if !cmd.Flags().Changed("command") {
-				return usagef("unexpected argument %q: what stands behind -- are arguments of --command", strings.Join(args[dash:], " "))
+				return usagef("unexpected argument %q: only --command takes arguments after --", strings.Join(args[dash:], " "))
 			}
 			return nil
 		},
@@ -115,7 +115,7 @@ func pluginsNewRun(opts *pluginsNewOptions) error {
 func (opts *pluginsNewOptions) plan() (*scaffold.Plan, error) {
 	plan := &scaffold.Plan{Name: opts.Name, Kind: scaffold.Tools}
 	if len(opts.Kinds) > 1 {
-		return nil, usagef("--%s exclude each other: a plugin begins as one of them", strings.Join(opts.Kinds, " and --"))
+		return nil, usagef("--%s exclude each other: a plugin is created as one kind", strings.Join(opts.Kinds, " and --"))
 	}
 	switch {
 	case opts.Hook:

@@ -96,7 +96,7 @@ func pluginsTrustRun(ctx context.Context, opts *pluginsTrustOptions) error {
 	for i := range reviews {
 		t := &reviews[i]
 		if t.Error != "" {
-			opts.Streams.Note("collet: %s: its tools were not looked at: %s", visible(t.Server), t.Error)
+			opts.Streams.Note("collet: %s: its tools were not checked: %s", visible(t.Server), t.Error)
 			failed = worse(failed, toolPinsCode(t))
 			continue
 		}
@@ -152,7 +152,7 @@ func (opts *pluginsTrustOptions) meant(ctx context.Context, h openHost) (plugins
 		}
 		return nil, nil, exitf(exitNotFound, "%s", message)
 	case len(servers) == 0 && plugins[0].State == "":
-		return nil, nil, exitf(exitNotFound, "no server uses the plugin %s, so that there is nothing to pin: it is pinned when one is started", visible(opts.Name))
+		return nil, nil, exitf(exitNotFound, "no server uses the plugin %s, so there is nothing to pin: it is pinned when a server that uses it starts", visible(opts.Name))
 	}
 	return plugins, servers, nil
 }
@@ -168,7 +168,7 @@ func (opts *pluginsTrustOptions) ask(ctx context.Context, question string) error
 		return nil
 	}
 	if !opts.Streams.InTerminal || !opts.Streams.ErrTerminal {
-		return exitf(exitAuth, "it is not accepted: nobody is here to ask; --yes accepts it without a question")
+		return exitf(exitAuth, "it is not accepted: there is nobody to ask; --yes accepts it without asking")
 	}
 	answer, err := confirm(ctx, opts.Streams.In, opts.Streams.Err, question)
 	if err == nil && answer != replyYes {

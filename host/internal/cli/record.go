@@ -55,7 +55,7 @@ before you give it away.`,
 func recordRun(ctx context.Context, opts *recordOptions) error {
 	switch {
 	case opts.File == "":
-		return usagef("-o FILE is missing: where the recording goes")
+		return usagef("-o FILE is missing: the file to record to")
 	case len(opts.Args) == 0:
 		return usagef("COMMAND is missing: what to record, such as: collet record -o %s -- tools list", opts.File)
 	case opts.Args[0] == "record":

@@ -49,7 +49,7 @@ kept for a day, unless it has to make room for others earlier.`,
 				opts.Slice.Lines = lines
 			}
 			if cmd.Flags().Changed("limit") && opts.Slice.Limit < 1 {
-				return usagef("--limit %d: it is at least 1", opts.Slice.Limit)
+				return usagef("--limit %d: it must be at least 1", opts.Slice.Limit)
 			}
 			if err := opts.Slice.Check(); err != nil {
 				return usagef("%v", err)

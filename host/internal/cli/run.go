@@ -70,7 +70,7 @@ long; 7 its memory or output exceeded the limit; 130 canceled.`,
 			case len(args) == 0 || dash == 0:
 				return usagef("FILE is missing; - is stdin")
 			case dash < 0 && len(args) > 1:
-				return usagef("unexpected argument %q; what is for the script comes behind --", args[1])
+				return usagef("unexpected argument %q; write the script's arguments after --", args[1])
 			case dash > 1:
 				return usagef("unexpected argument %q", args[1])
 			}
@@ -82,7 +82,7 @@ long; 7 its memory or output exceeded the limit; 130 canceled.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.File, opts.Words = args[0], args[1:]
 			if cmd.Flags().Changed("timeout") && (opts.Timeout <= 0 || opts.Timeout > maxRunTime) {
-				return usagef("--timeout %s: it has to be longer than 0s, and at most %s", opts.Timeout, maxRunTime)
+				return usagef("--timeout %s: it must be longer than 0s, and at most %s", opts.Timeout, maxRunTime)
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)

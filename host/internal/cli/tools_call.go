@@ -86,11 +86,11 @@ the terminal. --answer fills in the server's forms in advance, and can be repeat
 			opts.HasArgs = cmd.Flags().Changed("args")
 			for _, flag := range []string{"query", "save"} {
 				if f := cmd.Flags().Lookup(flag); f.Changed && f.Value.String() == "" {
-					return usagef("--%s: nothing follows it", flag)
+					return usagef("--%s: its value is empty", flag)
 				}
 			}
 			if cmd.Flags().Changed("timeout") && opts.Timeout <= 0 {
-				return usagef("--timeout %s: it has to be longer than 0s", opts.Timeout)
+				return usagef("--timeout %s: it must be longer than 0s", opts.Timeout)
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -171,7 +171,7 @@ func (opts *toolsCallOptions) check() error {
 	case opts.JSON && opts.Query != "":
 		return usagef("--json and -q exclude each other: -q reads the result, which --json wraps")
 	case opts.Retry != "" && !slices.Contains([]string{"safe", "always", "never"}, opts.Retry):
-		return usagef("--retry %s: it is one of safe, always, never", opts.Retry)
+		return usagef("--retry %s: it must be one of safe, always, never", opts.Retry)
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (opts *toolsCallOptions) readWhole(in io.Reader) (json.RawMessage, error) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
 	switch {
 	case len(text) == 0:
-		return nil, usagef("--args %q: nothing is there; without arguments a tool takes {}", opts.Args)
+		return nil, usagef("--args %q: it is empty; for a tool without arguments, write {}", opts.Args)
 	case !utf8.Valid(text):
 		return nil, usagef("--args: the text is not UTF-8, which JSON has to be")
 	case !json.Valid(text):
@@ -352,7 +352,7 @@ func (opts *toolsCallOptions) print(res *host.Result, files *content.Files) erro
 		opts.Streams.Note("collet: note: %s", n)
 	}
 	if empty, kind := content.Empty(res.JSON); empty && kind != "" {
-		opts.Streams.Note("collet: %s: the answer is no result but %s; --json shows it", opts.Tool, kind)
+		opts.Streams.Note("collet: %s: the answer is not a result but %s; --json shows it", opts.Tool, kind)
 	} else if empty && !res.IsError {
 		opts.Streams.Note("collet: %s: the result is empty", opts.Tool)
 	}

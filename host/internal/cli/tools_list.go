@@ -81,7 +81,7 @@ func toolsListRun(ctx context.Context, opts *toolsListOptions) error {
 		return err
 	}
 	if opts.Wait <= 0 {
-		return usagef("--wait %s: it has to be longer than 0s", opts.Wait)
+		return usagef("--wait %s: it must be longer than 0s", opts.Wait)
 	}
 	h, err := opts.Host(ctx)
 	if err != nil {
@@ -124,7 +124,7 @@ func parseExposure(word string) (host.Exposure, error) {
 	case "codemode-deferred":
 		return host.Codemode, nil
 	}
-	return "", usagef("--exposure %s: it is one of direct, deferred, codemode, hidden", word)
+	return "", usagef("--exposure %s: it must be one of direct, deferred, codemode, hidden", word)
 }
 
 func printTools(opts *toolsListOptions, list *host.Listing, costs *costs) error {

@@ -49,11 +49,11 @@ the last day. stderr names the servers whose tools are missing.`,
 			opts.Query.Query = strings.Join(args, " ")
 			switch {
 			case cmd.Flags().Changed("limit") && (opts.Query.Limit < 1 || opts.Query.Limit > maxFound):
-				return usagef("--limit %d: it is from 1 to %d", opts.Query.Limit, maxFound)
+				return usagef("--limit %d: it must be from 1 to %d", opts.Query.Limit, maxFound)
 			case strings.ContainsAny(opts.Query.Server, "*?/"):
 				return usagef("--server %s: it is the name of one server", opts.Query.Server)
 			case opts.Wait <= 0:
-				return usagef("--wait %s: it has to be longer than 0s", opts.Wait)
+				return usagef("--wait %s: it must be longer than 0s", opts.Wait)
 			}
 			if runF != nil {
 				return runF(cmd.Context(), opts)

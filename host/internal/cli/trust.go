@@ -91,7 +91,7 @@ func trustRun(ctx context.Context, opts *trustOptions) error {
 	}
 	if !opts.Yes {
 		if !opts.Streams.InTerminal || !opts.Streams.ErrTerminal {
-			return exitf(exitAuth, "%s is not trusted: nobody is here to ask; --yes trusts it without a question", visible(file.Path))
+			return exitf(exitAuth, "%s is not trusted: there is nobody to ask; --yes trusts it without asking", visible(file.Path))
 		}
 		answer, err := confirm(ctx, opts.Streams.In, opts.Streams.Err, offer.question(file))
 		if err != nil {
@@ -133,7 +133,7 @@ func projectFile(opts *trustOptions) (*host.Discovery, *layer.File, error) {
 		}
 	}
 	if want == "" {
-		return nil, nil, exitf(exitConfiguration, "there is no mcp.toml here or above, but perhaps your own; nothing needs trust")
+		return nil, nil, exitf(exitConfiguration, "there is no project's mcp.toml here or in a parent directory, so nothing needs trust")
 	}
 	if _, err := os.Stat(want); err != nil {
 		return nil, nil, exitf(exitConfiguration, "%s: %v", opts.File, err)
@@ -164,7 +164,7 @@ func trustList(opts *trustOptions) error {
 		return exitf(exitConfiguration, "%v", err)
 	}
 	if len(entries) == 0 {
-		opts.Streams.Note("collet: nobody has decided about a project's file yet")
+		opts.Streams.Note("collet: no project's file has been trusted or refused yet")
 		return nil
 	}
 	rows := make([][]string, 0, len(entries))

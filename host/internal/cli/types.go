@@ -53,7 +53,7 @@ The exit code is not 0 if the tools of any server are missing.`,
 
 func typesRun(ctx context.Context, opts *typesOptions) error {
 	if opts.Wait <= 0 {
-		return usagef("--wait %s: it has to be longer than 0s", opts.Wait)
+		return usagef("--wait %s: it must be longer than 0s", opts.Wait)
 	}
 	h, err := opts.Host(ctx)
 	if err != nil {

@@ -72,7 +72,7 @@ func ParseArguments(raw json.RawMessage) (Arguments, error) {
 	}
 	if in.Limit != nil {
 		if a.Limit = *in.Limit; a.Limit < 1 {
-			return Arguments{}, refused(failure.InvalidArguments, "limit %d: it is at least 1", a.Limit)
+			return Arguments{}, refused(failure.InvalidArguments, "limit %d: it must be at least 1", a.Limit)
 		}
 	}
 	if in.Path != nil {
