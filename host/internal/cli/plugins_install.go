@@ -60,9 +60,9 @@ other mcp.lock files keep the version that they name.`,
 			return pluginsInstallRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.Name, "name", "", "the plugin's name, if its files do not tell it or there are several plugins")
+	cmd.Flags().StringVar(&opts.Name, "name", "", "the plugin's name, if its files do not say it or there are several plugins")
 	cmd.Flags().BoolVar(&opts.Unchecked, "unchecked", false, uncheckedUsage)
-	cmd.Flags().StringVar(&opts.Repository, "repository", "", "`github.com/OWNER/NAME` that must have built it, if the source does not tell")
+	cmd.Flags().StringVar(&opts.Repository, "repository", "", "`github.com/OWNER/NAME` that must have built it, if the source does not say")
 	opts.attestationFlags(cmd)
 	return cmd
 }

@@ -68,7 +68,7 @@ var hookKeys = []key[Hook]{
 	hookTimeout,
 	word("on_error", "what happens to a call if the hook does not work: closed fails it, open lets it pass", OnErrorClosed,
 		func(h *Hook) *string { return &h.OnError }, OnErrorClosed, OnErrorOpen),
-	strs("tools", "the tools that the hook is asked about, as patterns (*, ?) of server/tool; default: all", func(h *Hook) *[]string { return &h.Tools }),
+	strs("tools", "the tools that the hook is asked about, as patterns (*, ?) of server/tool (default: all)", func(h *Hook) *[]string { return &h.Tools }),
 }
 
 var hookTimeout = func() key[Hook] {

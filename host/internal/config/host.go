@@ -48,9 +48,9 @@ var hostKeys = []key[Host]{
 				h.PluginDirs = dirs
 			}
 		}},
-	{codemode, "what a script may use; not in a project's file",
+	{codemode, "limits for scripts; has no effect in a project's file",
 		`"type":"object","additionalProperties":false,"properties":` + properties(codemodeKeys), "", readCodemode},
-	{telemetry, "what is recorded of calls; not in a project's file",
+	{telemetry, "what collet records about calls; has no effect in a project's file",
 		`"type":"object","additionalProperties":false,"properties":` + properties(telemetryKeys), "", readTelemetry},
 }
 

@@ -49,16 +49,16 @@ const (
 // oauthKeys are all keys of a server's oauth table.
 var oauthKeys = []key[OAuth]{
 	address("resource", safePattern, "the address that the tokens are for, if the server has no url", func(o *OAuth) *string { return &o.Resource }),
-	address("issuer", safePattern, "the only authorization server to use; default: the one that the server names", func(o *OAuth) *string { return &o.Issuer }),
-	text("client_id", "a client that was registered by hand; default: collet registers one", func(o *OAuth) *string { return &o.ClientID }),
+	address("issuer", safePattern, "the only authorization server to use (default: the one that the server names)", func(o *OAuth) *string { return &o.Issuer }),
+	text("client_id", "a client that was registered by hand (default: collet registers one)", func(o *OAuth) *string { return &o.ClientID }),
 	text("client_secret", "the secret of client_id, if it has one", func(o *OAuth) *string { return &o.ClientSecret }),
 	address("client_metadata_url", httpsPattern, "the https address of collet's client metadata document", func(o *OAuth) *string { return &o.ClientMetadataURL }),
 	strs("scopes", "the scopes to request instead of all that the server supports", func(o *OAuth) *[]string { return &o.Scopes }),
-	word("grant", "how collet gets tokens; default: authorization_code, or command if token_command is set", "",
+	word("grant", "how collet gets tokens (default: authorization_code, or command if token_command is set)", "",
 		func(o *OAuth) *string { return &o.Grant }, GrantAuthorizationCode, GrantDeviceCode, GrantClientCredentials, GrantCommand),
 	text(tokenCommand, "a shell command that prints a token, or JSON with access_token and expires_in", func(o *OAuth) *string { return &o.TokenCommand }),
-	word("redirect_host", "the host that the browser is sent back to; default: 127.0.0.1", "", func(o *OAuth) *string { return &o.RedirectHost }, "127.0.0.1", "localhost"),
-	{"redirect_port", "the port that the browser is sent back to; default: any free port", `"type":"integer","minimum":1,"maximum":65535`, "",
+	word("redirect_host", "the host that the browser is sent back to (default: 127.0.0.1)", "", func(o *OAuth) *string { return &o.RedirectHost }, "127.0.0.1", "localhost"),
+	{"redirect_port", "the port that the browser is sent back to (default: any free port)", `"type":"integer","minimum":1,"maximum":65535`, "",
 		func(t *table, o *OAuth) { o.RedirectPort = int(t.integer("redirect_port", 1, 65535)) }},
 }
 
