@@ -249,7 +249,7 @@ func (c *cage) change() {
 	}
 	c.write(path, string(text)+" ", 0o600)
 	out, _ := c.run("tools", "list")
-	if sung := c.sung(); sung != "" || !strings.Contains(out, "was changed since it was trusted") {
+	if sung := c.sung(); sung != "" || !strings.Contains(out, "has changed since it was trusted") {
 		c.t.Errorf("the changed file has woken %q: %s", sung, out)
 	}
 }

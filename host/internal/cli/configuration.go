@@ -83,7 +83,7 @@ func ignoredNotice(file *layer.File) string {
 	case file.Err != nil:
 		return fmt.Sprintf("%s is ignored: %v", path, file.Err)
 	case file.Changed:
-		return fmt.Sprintf("%s was changed since it was trusted, and is ignored; 'collet trust' shows what it would start", path)
+		return fmt.Sprintf("%s has changed since it was trusted, and is ignored; 'collet trust' shows what it would start", path)
 	}
 	return fmt.Sprintf("%s is not trusted, and is ignored; 'collet trust' shows what it would start", path)
 }

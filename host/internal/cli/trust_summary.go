@@ -97,7 +97,7 @@ func offered(found *host.Discovery) offer {
 
 func standing(file *layer.File) string {
 	if file.Changed {
-		return "was changed since it was trusted. It has:"
+		return "has changed since it was trusted. It has:"
 	}
 	return "is not trusted. It has:"
 }
