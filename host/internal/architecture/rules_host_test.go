@@ -140,6 +140,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/name":                "near misses of what was typed",
 		"host/internal/scaffold":            "plugins new writes the project of a plugin",
 		"host/internal/schema":              "plugins verify compiles schemas as the host does",
+		"host/internal/sharedfile":          "the log that a crash is written to is rotated meanwhile",
 		"host/internal/statedir":            "one process in a minute asks servers again behind a list",
 		"sdk/adaptertest/check":             "plugins verify",
 		"sdk/failure":                       "exit codes follow from classes",

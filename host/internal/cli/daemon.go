@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,8 @@ type daemonOptions struct {
 	f       *Factory
 	Streams *terminal.Streams
 	JSON    bool
+
+	layers []host.Layer // those that count; find sets them
 }
 
 // find is the place of the configuration, and who is there; nil for nobody.
@@ -55,6 +58,7 @@ func (opts *daemonOptions) find(ctx context.Context) (control.Place, *control.Cl
 	if err != nil {
 		return control.Place{}, nil, err
 	}
+	opts.layers = layers
 	place, ok := f.place(layers)
 	if !ok {
 		_, err := f.openLayers(ctx, layers)
@@ -78,6 +82,9 @@ func (opts *daemonOptions) find(ctx context.Context) (control.Place, *control.Cl
 			next = "'kill -9 " + strconv.Itoa(silent.Pid) + "' ends it"
 		}
 		return place, nil, exitf(exitUnreachable, "%v; commands do without it. If that does not pass, %s", silent, next)
+	}
+	if pid, held := control.Holder(place); held && ctx.Err() == nil {
+		return place, nil, unreachable(pid)
 	}
 	return place, nil, ctx.Err()
 }
@@ -112,11 +119,8 @@ func daemonStartRun(ctx context.Context, opts *daemonOptions) error {
 	case err != nil:
 		return err
 	}
-	if c = opts.f.startDaemon(ctx, place, daemonStart); c == nil {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return exitf(exitUnreachable, "the host does not start; 'collet daemon run' in a terminal shows why")
+	if c, err = opts.f.startDaemon(ctx, place, opts.layers, daemonStart); c == nil {
+		return cmp.Or(ctx.Err(), err)
 	}
 	defer c.Close()
 	for _, p := range c.Problems() {
@@ -144,7 +148,7 @@ exit code is 4 when there is none.`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return daemonStatusRun(cmd.Context(), opts) },
 	}
-	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"running","pid","version","since","clients","servers":[...]}`)
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"running","pid","version","sameBuild","since","clients","log","servers":[...]}`)
 	return cmd
 }
 
@@ -179,11 +183,19 @@ func daemonStatusRun(ctx context.Context, opts *daemonOptions) error {
 		o.Bool("sameBuild", !other)
 		o.String("since", s.Since.UTC().Format(time.RFC3339))
 		o.Int("clients", int64(s.Clients))
+		if w.Log != "" {
+			o.String("log", w.Log)
+		}
 		o.Raw("servers", serversJSON(s.Servers))
 		return printJSON(opts.Streams, o.Bytes())
 	}
 	if _, err := fmt.Fprintf(opts.Streams.Out, "pid %d, collet %s, for %s, %s\n", s.Pid, opts.Streams.Text(s.Version), host.Age(s.Since), clientsText(s.Clients)); err != nil {
 		return err
+	}
+	if w.Log != "" {
+		if _, err := fmt.Fprintf(opts.Streams.Out, "log %s\n", opts.Streams.Text(w.Log)); err != nil {
+			return err
+		}
 	}
 	if other {
 		opts.Streams.Note("collet: it is another build than this one, and not used; 'collet daemon start' puts this one in its place")
@@ -245,18 +257,33 @@ func daemonStopRun(ctx context.Context, opts *daemonOptions) error {
 }
 
 func newCmdDaemonRun(f *Factory) *cobra.Command {
-	return &cobra.Command{
+	background := false
+	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Be the host that 'daemon start' starts, in the foreground",
 		Args:  exactly(0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return daemonRun(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log := ""
+			if background && f.homeless == nil {
+				b, err := openBackground(backgroundLog())
+				if err == nil { // else it does without, as nobody could be told
+					f.Streams.Err, log = b, b.path
+				}
+			}
+			return daemonRun(cmd.Context(), f, log)
+		},
 	}
+	cmd.Flags().BoolVar(&background, "background", false, "nobody reads stderr: it goes to the log of hosts in the background")
+	if err := cmd.Flags().MarkHidden("background"); err != nil {
+		panic(err)
+	}
+	return cmd
 }
 
 // exitOwned is how a host ends that found another one there.
 const exitOwned = exitUnreachable
 
-func daemonRun(ctx context.Context, f *Factory) error {
+func daemonRun(ctx context.Context, f *Factory, log string) error {
 	if f.homeless != nil {
 		return exitf(exitConfiguration, "%v", f.homeless)
 	}
@@ -283,6 +310,7 @@ func daemonRun(ctx context.Context, f *Factory) error {
 	}
 	defer h.Close()
 	front := &lateFace{open: h.Front}
+	f.log = log
 	shared := f.shareAt(ctx, owner, h, front.ServeStdio, true)
 	defer shared.close()
 	defer shared.finish(ctx, stopDrain, front)

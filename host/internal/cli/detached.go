@@ -1,20 +1,24 @@
 package cli
 
-import "os/exec"
+import (
+	"os"
+	"os/exec"
+)
 
 // startDetached starts this program again so that it outlives this process and its
-// terminal. It says nothing to anybody. ended gets its exit code if it ends while this
-// process is there.
-func startDetached(exe string, args []string) (ended <-chan int, err error) {
+// terminal, in dir, or where this one is. It says nothing to anybody. ended gets how it
+// ended if that is while this process is there.
+func startDetached(exe, dir string, args []string) (ended <-chan *os.ProcessState, err error) {
 	cmd := exec.Command(exe, args...)
+	cmd.Dir = dir
 	cmd.SysProcAttr = detached()
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	code := make(chan int, 1)
+	state := make(chan *os.ProcessState, 1)
 	go func() { // it ends with the process that is waited for, or with this one
 		_ = cmd.Wait()
-		code <- cmd.ProcessState.ExitCode()
+		state <- cmd.ProcessState
 	}()
-	return code, nil
+	return state, nil
 }

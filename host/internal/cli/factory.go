@@ -99,6 +99,7 @@ type Factory struct {
 	askable              bool      // servers of the host that is opened may ask
 	homeless             error     // why there is no place for a host's files
 	told                 []string  // the problems that open has told
+	log                  string    // the file that stderr goes to, if it goes to one
 }
 
 // New returns the factory of the real command.

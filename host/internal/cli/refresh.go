@@ -101,7 +101,7 @@ func (f *Factory) refreshBehind(pattern string, oldest time.Time) {
 	if pattern != "" {
 		args = append(args, "--", pattern)
 	}
-	_, _ = startDetached(exe, args)
+	_, _ = startDetached(exe, "", args)
 }
 
 // refreshDue reports whether no other process has seen to it within refreshAfter,

@@ -81,7 +81,7 @@ func (f *Factory) running(ctx context.Context, layers []host.Layer) openHost {
 	case control.Silent(err): // it has the place, and no other gets it
 		c = nil
 	case err != nil && auto && ctx.Err() == nil:
-		c = f.startDaemon(ctx, place, autoWait)
+		c, _ = f.startDaemon(ctx, place, layers, autoWait) // the command does without
 	case errors.Is(err, control.ErrOther):
 		c.Close()
 		c = nil
@@ -110,16 +110,16 @@ const (
 )
 
 // startDaemon starts a host in the background and connects to it, or to the one that was
-// faster; nil when that does not work, or not in time.
-func (f *Factory) startDaemon(ctx context.Context, place control.Place, limit time.Duration) *control.Client {
+// faster. The error says why that does not work, or not in time.
+func (f *Factory) startDaemon(ctx context.Context, place control.Place, layers []host.Layer, limit time.Duration) (*control.Client, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	args := []string{"daemon", "run"}
+	args := []string{"daemon", "run", "--background"}
 	if file := f.named(); file != "" {
 		if file, err = filepath.Abs(file); err != nil {
-			return nil
+			return nil, err
 		}
 		args = append(args, "--config", file)
 	}
@@ -128,32 +128,46 @@ func (f *Factory) startDaemon(ctx context.Context, place control.Place, limit ti
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var ended <-chan int // of the one that was started last, until it has
+	var ended <-chan *os.ProcessState // of the one that was started last, until it has
 	for started := 0; ctx.Err() == nil; {
-		c, err := control.Dial(ctx, place, control.Build(f.Version))
-		if err == nil {
-			return c
+		c, reached := control.Dial(ctx, place, control.Build(f.Version))
+		if reached == nil {
+			return c, nil
 		}
 		if c != nil {
 			c.Close()
 		}
 		if ended == nil && started < startTries {
-			if ended, err = startDetached(exe, args); err != nil {
-				return nil
+			if ended, err = startDetached(exe, f.backgroundDirectory(layers), args); err != nil {
+				return nil, err
 			}
 			started++
 		}
 		select {
-		case code := <-ended:
-			if code != exitOwned { // it cannot be a host, and waiting will not help
-				return nil
+		case state := <-ended:
+			if code := state.ExitCode(); code != exitOwned { // it cannot be a host, and waiting will not help
+				if why := lastWords(backgroundLog(), state.Pid()); why != "" {
+					return nil, exitf(code, "the host does not start: %s", why)
+				}
+				return nil, errNotStarted
+			}
+			if pid, held := control.Holder(place); held && started == startTries && c == nil && !control.Silent(reached) {
+				return nil, unreachable(pid)
 			}
 			ended = nil
 		case <-ctx.Done():
 		case <-time.After(startPoll):
 		}
 	}
-	return nil
+	return nil, errNotStarted
+}
+
+var errNotStarted = exitf(exitUnreachable, "the host does not start; 'collet daemon run' in a terminal shows why")
+
+// unreachable is that a process has the place of the configuration, where nobody can
+// connect to it.
+func unreachable(pid int) error {
+	return exitf(exitUnreachable, "the process %d is the host of this configuration, but its socket is gone; it makes a new one within a minute. Commands do without it until then", pid)
 }
 
 // remote is the host of another process. When that has ended everything is done by a

@@ -51,7 +51,7 @@ func (f *Factory) shareAt(ctx context.Context, owner *control.Owner, h openHost,
 	}
 	s := &sharing{stop: make(chan struct{}), yielded: make(chan struct{}), moves: make(chan bool, 1)}
 	s.server = &control.Server{
-		Host: own.Host, Build: control.Build(f.Version), Version: f.Version, Stdio: stdio,
+		Host: own.Host, Build: control.Build(f.Version), Version: f.Version, Stdio: stdio, Log: f.log,
 		Yielded: sync.OnceFunc(func() { close(s.yielded) }),
 	}
 	if stoppable {
