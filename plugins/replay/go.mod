@@ -4,7 +4,10 @@ go 1.26.0
 
 replace github.com/collet-dev/collet/sdk => ../../sdk
 
-require github.com/collet-dev/collet/sdk v0.0.0
+require (
+	github.com/collet-dev/collet/sdk v0.0.0
+	github.com/tidwall/gjson v1.20.2
+)
 
 require (
 	github.com/fatih/color v1.13.0 // indirect
@@ -16,7 +19,6 @@ require (
 	github.com/mattn/go-colorable v0.1.12 // indirect
 	github.com/mattn/go-isatty v0.0.17 // indirect
 	github.com/oklog/run v1.1.0 // indirect
-	github.com/tidwall/gjson v1.20.2 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.3.0 // indirect
 	golang.org/x/net v0.60.0 // indirect

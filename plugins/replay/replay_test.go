@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -79,6 +80,67 @@ func TestPlays(t *testing.T) {
 		t.Errorf("%v, %v", ev, err)
 	}
 	adaptertest.Transcript(t, start(t, config{File: "other.jsonl", Match: "order"}), "testdata/other.jsonl")
+}
+
+// TestRounds has a call that was answered with a question go on as it did: after the same
+// answer, after one of another session, after no other, and where nobody can be asked.
+func TestRounds(t *testing.T) {
+	t.Parallel()
+	const (
+		can     = `{"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}`
+		formOf  = `{"q":{"method":"elicitation/create","params":{"message":"a?"}}}`
+		answers = `{"q":{"action":"accept","content":{"a":"%s"}}}`
+	)
+	// call returns the result, or the state of the question, or the failure's message.
+	call := func(t *testing.T, p *adaptertest.Plugin, meta, answer, state string) string {
+		t.Helper()
+		req := &adapterpb.CallToolRequest{Tool: "ask", Arguments: []byte(`{}`), CallId: "c", Meta: []byte(meta), RequestState: state}
+		if answer != "" {
+			req.InputResponses = fmt.Appendf(nil, answers, answer)
+		}
+		stream, err := p.CallTool(adaptertest.Within(t), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := stream.Recv()
+		switch in := ev.GetInputRequired(); {
+		case err != nil:
+			f := failure.FromStatus(err)
+			return f.Class.String() + ": " + f.Message
+		case in != nil && string(in.GetRequests()) != formOf:
+			t.Errorf("asks %s", in.GetRequests())
+			fallthrough
+		case in != nil:
+			return in.GetRequestState()
+		}
+		return string(ev.GetResult().GetResult())
+	}
+	p := start(t, config{File: "rounds.jsonl"})
+	for _, tt := range []struct{ meta, answer, state, want string }{
+		{can, "", "", "s1"}, {can, "one", "s1", `{"end":1}`},
+		{can, "", "", "s2"}, {can, "one", "s2", `{"end":1}`}, {can, "two", "s1", `{"end":2}`}, {can, "two", "s2", `{"end":2}`},
+		{can, "three", "s1", `not-found: the question of the tool was answered otherwise than in the recording, which has no end for that; the recorded answer is ` +
+			fmt.Sprintf(answers, "one") + " or " + fmt.Sprintf(answers, "two")},
+		{can, "one", "s3", `not-found: ask {} was not recorded for m; recorded are: ask {}; ask {}; ask {}; ask {}`},
+		{"", "", "", `{"end":2}`}, {`{"io.modelcontextprotocol/clientCapabilities":{}}`, "", "", `{"end":2}`},
+	} {
+		if got := call(t, p, tt.meta, tt.answer, tt.state); got != tt.want {
+			t.Errorf("%q to %q: %s, want %s", tt.answer, tt.state, got, tt.want)
+		}
+	}
+	p = start(t, config{File: "rounds.jsonl", Match: "order"})
+	for _, tt := range []struct{ meta, answer, state, want string }{
+		{can, "", "", "s1"},
+		{can, "two", "s1", `not-found: the question of the tool was answered otherwise than in the recording, which has no end for that; the recorded answer is ` + fmt.Sprintf(answers, "one")},
+		{can, "one", "s1", `{"end":1}`},
+		{"", "", "", `{"end":2}`},
+		{"", "", "", `not-found: the recording is over: m has no call after the 4 that were recorded`},
+	} {
+		if got := call(t, p, tt.meta, tt.answer, tt.state); got != tt.want {
+			t.Errorf("in order: %q to %q: %s, want %s", tt.answer, tt.state, got, tt.want)
+		}
+	}
+	adaptertest.Transcript(t, start(t, config{File: "rounds.jsonl", Match: "order"}), "testdata/rounds.jsonl")
 }
 
 func TestConfig(t *testing.T) {

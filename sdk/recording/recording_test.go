@@ -73,7 +73,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, server := range r.Servers() {
 			r.Tools(server)
-			_, _ = r.Tape(server, true).Call("t", nil, "")
+			_, _ = r.Tape(server, true).Call("t", nil, nil, "")
 		}
 		for _, e := range r.Entries {
 			again := written(t, e)
@@ -168,21 +168,21 @@ func TestTape(t *testing.T) {
 		{"t", `{"a":1,"b":[2]}`, "state", "was not recorded"},
 		{"v", `{}`, "", "no call of v was recorded for s"},
 	} {
-		e, err := by.Call(tt.tool, []byte(tt.args), tt.state)
+		e, err := by.Call(tt.tool, []byte(tt.args), nil, tt.state)
 		check(t, e, err, tt.want)
 	}
 	e, err := by.Forward("resources/read", []byte(`{"uri":"x"}`))
 	check(t, e, err, "read")
 	order := r.Tape("s", true)
-	e, err = order.Call("u", nil, "")
+	e, err = order.Call("u", nil, nil, "")
 	check(t, e, err, `call 1 of s was recorded as t {"a":1,"b":[2]}, and comes as u`)
 	for _, tt := range []struct{ tool, args, want string }{{"t", `{"a":1,"b":[2]}`, "first"}, {"u", `{}`, "u"}, {"t", `{"a":1,"b":[2]}`, "second"}} {
-		e, err = order.Call(tt.tool, []byte(tt.args), "")
+		e, err = order.Call(tt.tool, []byte(tt.args), nil, "")
 		check(t, e, err, tt.want)
 	}
 	e, err = order.Forward("resources/read", []byte(`{"uri":"x"}`))
 	check(t, e, err, "read")
-	e, err = order.Call("t", nil, "")
+	e, err = order.Call("t", nil, nil, "")
 	check(t, e, err, "the recording is over")
 }
 

@@ -38,10 +38,11 @@ func (r *Recording) Tape(server string, order bool) *Tape {
 	return t
 }
 
-// Call is what a call was answered with. state is its request_state. The error is a
-// *failure.Failure, not-found, that says what was recorded instead.
-func (t *Tape) Call(tool string, arguments []byte, state string) (*Entry, error) {
-	return t.find(&Entry{Kind: CallTool, Tool: tool, Arguments: arguments, RequestState: state})
+// Call is what a call was answered with. responses and state are its input_responses
+// and request_state. The error is a *failure.Failure, not-found, that says what was
+// recorded instead.
+func (t *Tape) Call(tool string, arguments, responses []byte, state string) (*Entry, error) {
+	return t.find(&Entry{Kind: CallTool, Tool: tool, Arguments: arguments, InputResponses: responses, RequestState: state})
 }
 
 // Forward is what a forwarded request was answered with, likewise.
@@ -55,9 +56,25 @@ func (t *Tape) find(want *Entry) (*Entry, error) {
 	if t.order {
 		return t.inOrder(want)
 	}
+	last := t.fits(func(e *Entry) bool { return same(e, want) })
+	if last < 0 && want.goesOn() {
+		last = t.fits(func(e *Entry) bool {
+			return sameTool(e, want) && sameValue(e.InputResponses, want.InputResponses) && t.sameQuestion(e, want, maxRounds)
+		})
+	}
+	if last < 0 {
+		return nil, t.missing(want)
+	}
+	t.used[last] = true
+	return t.entries[last], nil
+}
+
+// fits is the index of the first entry that fits and was not played, or else of the last
+// one that fits; -1 is none.
+func (t *Tape) fits(is func(*Entry) bool) int {
 	last := -1
 	for i, e := range t.entries {
-		if !same(e, want) {
+		if !is(e) {
 			continue
 		}
 		last = i
@@ -65,11 +82,7 @@ func (t *Tape) find(want *Entry) (*Entry, error) {
 			break
 		}
 	}
-	if last < 0 {
-		return nil, t.missing(want)
-	}
-	t.used[last] = true
-	return t.entries[last], nil
+	return last
 }
 
 // Otherwise is another entry of the same call as e: up to question n it was asked and
@@ -106,6 +119,9 @@ func (t *Tape) inOrder(want *Entry) (*Entry, error) {
 	}
 	e := t.entries[t.next]
 	if !same(e, want) {
+		if sameTool(e, want) && e.goesOn() && want.goesOn() && e.RequestState == want.RequestState {
+			return nil, otherwise([]*Entry{e})
+		}
 		return nil, notFound("call %d of %s was recorded as %s, and comes as %s", t.next+1, t.server, e.name(), want.name())
 	}
 	t.next++
@@ -117,6 +133,11 @@ const maxListed = 5
 
 // missing says what there is instead.
 func (t *Tape) missing(want *Entry) error {
+	if want.goesOn() && slices.ContainsFunc(t.entries, func(e *Entry) bool { return e.endsIn(want) }) {
+		return otherwise(slices.DeleteFunc(slices.Clone(t.entries), func(e *Entry) bool {
+			return !sameTool(e, want) || !e.goesOn() || !t.sameQuestion(e, want, maxRounds)
+		}))
+	}
 	var near []string
 	for _, e := range t.entries {
 		if e.Kind == want.Kind && e.Tool == want.Tool && e.Method == want.Method && len(near) < maxListed {
@@ -144,7 +165,7 @@ func (e *Entry) name() string {
 // same compares two calls: arguments by value, numbers as they are spelled.
 func same(a, b *Entry) bool {
 	return a.Kind == b.Kind && a.Tool == b.Tool && a.Method == b.Method && a.RequestState == b.RequestState &&
-		sameValue(a.Arguments, b.Arguments) && sameValue(a.Params, b.Params)
+		sameValue(a.Arguments, b.Arguments) && sameValue(a.Params, b.Params) && sameValue(a.InputResponses, b.InputResponses)
 }
 
 // failed is the failure that a question was answered with, nil for none.

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/collet-dev/collet/sdk/adapter"
 	"github.com/collet-dev/collet/sdk/failure"
 	"github.com/collet-dev/collet/sdk/recording"
@@ -44,12 +46,14 @@ func (p *Player) Tools(context.Context) ([]adapter.Tool, error) {
 
 // Call implements adapter.Server.
 func (p *Player) Call(ctx context.Context, call *adapter.Call) (*adapter.Result, error) {
-	e, err := p.tape.Call(call.Tool, call.Args, call.RequestState)
+	e, err := p.tape.Call(call.Tool, call.Args, call.InputResponses, call.RequestState)
 	if err != nil {
 		return nil, err
 	}
-	if e, err = p.play(ctx, e, call); err != nil {
-		return nil, err
+	for answered := e; answered != nil; answered = p.answered(e, call) {
+		if e, err = p.play(ctx, answered, call); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case e.Failure != nil:
@@ -154,6 +158,29 @@ func (p *Player) ask(ctx context.Context, e *recording.Entry, n int, to listener
 	f := failure.New(failure.NotFound, failure.NotSent, "the question %s was answered otherwise than in the recording, which has no end for that; the recorded answer is %s", a.Method, recorded(a))
 	f.Origin = failure.OriginAdapter
 	return nil, f
+}
+
+// answered is what was recorded next of a call that ended in questions, where the caller
+// of then said that it can be asked those and the one of now does not: the recorded
+// answer counts. It is nil where the caller is to answer, or nothing was asked.
+func (p *Player) answered(e *recording.Entry, call *adapter.Call) *recording.Entry {
+	if e.Input == nil || e.Failure != nil || !takes(e.Meta, e.Input.Requests) || takes(call.Meta, e.Input.Requests) {
+		return nil
+	}
+	return p.tape.Answered(e)
+}
+
+// takes reports whether the _meta of a call says that its caller can be asked all of some
+// inputRequests (2026-07-28, MRTR).
+func takes(meta, requests []byte) bool {
+	can := gjson.GetBytes(meta, `io\.modelcontextprotocol/clientCapabilities`)
+	all := true
+	gjson.ParseBytes(requests).ForEach(func(_, question gjson.Result) bool {
+		kind, _, _ := strings.Cut(question.Get("method").String(), "/")
+		all = can.Get(gjson.Escape(kind)).Exists() && (question.Get("params.mode").String() != "url" || can.Get("elicitation.url").Exists())
+		return all
+	})
+	return all
 }
 
 // nobody reports whether a failure says that there was nobody to ask, or no more.
