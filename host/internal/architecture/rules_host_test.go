@@ -277,6 +277,7 @@ var hostRules = map[string]map[string]string{
 	},
 	"host/internal/pace": {},
 	"host/internal/pins": {
+		"host/internal/config":    "a damaged mcp.toml may name any version",
 		"host/internal/regular":   "a pipe in the place of a plugin is not waited for",
 		"host/internal/versioned": "its file says which version it is",
 		"host/internal/lockfile":  "processes change mcp.lock one at a time",

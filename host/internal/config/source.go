@@ -52,6 +52,22 @@ func Parse(file string, data []byte) *Config {
 	return Merge([]Source{{File: file, Layer: Named, Data: data}})
 }
 
+// Skipped is why a file of these bytes is skipped whole; nil where its entries count, each
+// for itself.
+func Skipped(data []byte) error {
+	text, err := plainText(Source{Data: data})
+	if err != nil {
+		return err
+	}
+	if _, _, err := scan(text); errors.Is(err, errTooDeep) {
+		return err
+	}
+	if _, syntax := decode(text); syntax != nil {
+		return syntax
+	}
+	return nil
+}
+
 // Merge reads sources, lowest layer first. Faults are in Problems: a file that is
 // not TOML is skipped whole, a faulty server entry is left out, a faulty [host]
 // key changes nothing. A [host] key of a later source wins.

@@ -31,9 +31,21 @@ func TestUsers(t *testing.T) {
 	use(k, "b", filepath.Join(installed, "store", strings.Repeat("0", 64)))
 	use(k, "c", filepath.Join(dir, "elsewhere"))
 	use(&Keeper{StateDir: state, Installed: installed, Copies: k.Copies, Frozen: true}, "d", installed)
+	want := []string{filepath.Join(dir, "a", "mcp.toml"), filepath.Join(dir, "b", "mcp.toml")}
+	// One that has a link of its own to an installed version needs that as much.
+	own := filepath.Join(dir, "own")
+	link := filepath.Join(own, "collet-plugin-x")
+	if err := errors.Join(os.Mkdir(own, 0o700), os.Symlink(filepath.Join(installed, "store", strings.Repeat("0", 64), "collet-plugin-x"), link)); err == nil {
+		if _, err := k.Admit(t.Context(), Use{Config: filepath.Join(own, "mcp.toml"), Plugin: "./collet-plugin-x", Path: link}); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, filepath.Join(own, "mcp.toml"))
+	} else if runtime.GOOS != "windows" {
+		t.Fatal(err)
+	}
 	got, err := Users(state)
 	slices.Sort(got)
-	if want := []string{filepath.Join(dir, "a", "mcp.toml"), filepath.Join(dir, "b", "mcp.toml")}; err != nil || !slices.Equal(got, want) {
+	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 	// A note that a crash has cut short is written again.
@@ -64,7 +76,7 @@ func TestNaming(t *testing.T) {
 	for path, text := range map[string]string{
 		config:     "[servers.x]\nplugin = \"/plugins/store/" + sums[0] + "/collet-plugin-x\"\n",
 		f.Path:     `{"version":1,"plugins":{"x":{"sha256":{"plan9/mips":"` + sums[1] + `"}}}}`,
-		f.Fallback: `{"damaged":"` + sums[2] + `"`,
+		f.Fallback: `{"version":1,"plugins":{"y":{"sha256":{"linux/amd64":"` + sums[2] + `"}}}}`,
 	} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
@@ -94,6 +106,23 @@ func TestNaming(t *testing.T) {
 	}
 	if got, err := Naming([]string{odd}, state, sums); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("%v, %v", got, err)
+	}
+	// So may one that is damaged, or that a newer collet wrote.
+	for _, tt := range []struct{ path, text string }{
+		{config, "[servers.x]\nplugin = \"/plugins/st"},
+		{f.Path, ""}, {f.Path, "{}"}, {f.Path, `{"version":1,"plugins":{"x":{"sha25`}, {f.Path, `{"version":99,"plugins":{}}`},
+		{f.Path, `{"version":1,"later":{}}`}, {f.Fallback, `{"version":1,"plugins":{"x":{"sha256":{"linux/amd64":"ab"}}}}`},
+	} {
+		before, err := os.ReadFile(tt.path)
+		if err := errors.Join(err, os.WriteFile(tt.path, []byte(tt.text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Naming([]string{config}, state, sums); err == nil || !strings.HasPrefix(err.Error(), tt.path+" may name a version, and cannot be understood: ") {
+			t.Errorf("%s is %q: %v, %v", tt.path, tt.text, got, err)
+		}
+		if err := os.WriteFile(tt.path, before, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	// A directory that has become a file holds none.
 	if runtime.GOOS != "windows" {
