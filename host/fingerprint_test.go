@@ -70,14 +70,15 @@ func TestFingerprint(t *testing.T) {
 	write("[servers.c]\ncommand = \"x\"\n")
 	for _, window := range []string{
 		"COLLET_DAEMON", "TMUX_PANE", "WEZTERM_PANE", "KITTY_WINDOW_ID", "ITERM_SESSION_ID", "ALACRITTY_WINDOW_ID", "GNOME_TERMINAL_SCREEN", "KONSOLE_DBUS_WINDOW",
-		"ZELLIJ_PANE_ID", "WT_SESSION", "WSL_INTEROP", "VSCODE_IPC_HOOK_CLI", "VSCODE_GIT_IPC_HANDLE", "INSIDE_EMACS", "NVIM", "MAKELEVEL", "MAKEFLAGS", "DIRENV_DIFF",
+		"ZELLIJ_PANE_ID", "WT_SESSION", "WSL_INTEROP", "VIM", "JEDITERM_SOURCE", "MAKEOVERRIDES", "VSCODE_IPC_HOOK_CLI", "VSCODE_GIT_IPC_HANDLE", "INSIDE_EMACS", "NVIM", "MAKELEVEL", "MAKEFLAGS", "DIRENV_DIFF",
 		"LS_COLORS", "EDITOR", "PAGER", "FORCE_COLOR", "CLAUDECODE", "CLAUDE_CODE_SSE_PORT", "npm_lifecycle_event",
 	} {
 		if of(with(window+"=1")) != of(with(window+"=2")) || of(with()) != of(with(window+"=1")) {
 			t.Errorf("%s: another window, another host", window)
 		}
 	}
-	for _, account := range []string{"SSH_AUTH_SOCK", "DISPLAY", "GITHUB_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "AWS_PROFILE", "AWS_SESSION_TOKEN", "HTTPS_PROXY", "LANG", "NODE_OPTIONS", "npm_config_registry", "VIRTUAL_ENV", "PANE", "A_B"} {
+	for _, account := range []string{"SSH_AUTH_SOCK", "DISPLAY", "GITHUB_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "AWS_PROFILE", "AWS_SESSION_TOKEN", "HTTPS_PROXY", "LANG", "NODE_OPTIONS", "npm_config_registry", "VIRTUAL_ENV", "PANE", "A_B",
+		"WARP_API_KEY", "OKTA_SESSION_ID", "WT_TOKEN", "TMUX_TOKEN", "VSCODE_PAT", "npm_config__auth"} {
 		if of(with(account+"=1")) == of(with(account+"=2")) {
 			t.Errorf("%s: another account, the same host", account)
 		}

@@ -93,7 +93,8 @@ func TestSocketDirectoryErrors(t *testing.T) {
 	}
 }
 
-// A directory is removed when nobody holds its lock, whatever its name.
+// The directory of a host is removed when nobody holds its lock, also that of one
+// whose pid is in use again; what is not a host's stays.
 func TestSweepDead(t *testing.T) {
 	base, err := os.MkdirTemp("/tmp", "sweep")
 	if err != nil {
@@ -107,6 +108,19 @@ func TestSweepDead(t *testing.T) {
 	old := time.Now().Add(-2 * settleTime)
 	if err := os.Chtimes(dead, old, old); err != nil {
 		t.Fatal(err)
+	}
+	for _, other := range []string{"control", "1.x", "-1", "2.3.4"} {
+		if err := os.Mkdir(filepath.Join(base, other), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(filepath.Join(base, other), old, old); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if _, err := os.Stat(filepath.Join(base, other)); err != nil {
+				t.Errorf("what is no host's: %v", err)
+			}
+		}()
 	}
 	fresh := filepath.Join(base, "2") // its host may just be about to lock it
 	if err := os.Mkdir(fresh, 0o700); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -124,13 +125,17 @@ func makePrivate(path string) error {
 // host may just be about to lock it.
 const settleTime = 10 * time.Second
 
-// sweepDead removes the directories in base whose hosts are gone.
+// sweepDead removes the directories in base whose hosts are gone. What else lies in
+// base is others': the running host's sockets, in a runtime directory.
 func sweepDead(base string) {
 	entries, err := os.ReadDir(base)
 	if err != nil {
 		return
 	}
 	for _, entry := range entries {
+		if !ofHost(entry.Name()) {
+			continue
+		}
 		path := filepath.Join(base, entry.Name())
 		f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 		if err != nil {
@@ -142,4 +147,14 @@ func sweepDead(base string) {
 		}
 		_ = f.Close()
 	}
+}
+
+// ofHost reports whether lockDirIn gives directories such a name: PID or PID.N.
+func ofHost(name string) bool {
+	pid, n, numbered := strings.Cut(name, ".")
+	_, err := strconv.ParseUint(pid, 10, 64)
+	if err == nil && numbered {
+		_, err = strconv.ParseUint(n, 10, 64)
+	}
+	return err == nil
 }

@@ -103,7 +103,7 @@ func dial(ctx context.Context, place Place, build string, via transport) (*Clien
 		return nil, fmt.Errorf("reach the running host: %w", err)
 	}
 	if g.Build != build {
-		c.Welcome = Welcome{Build: g.Build, Version: g.Version, Pid: g.Pid}
+		c.Welcome = Welcome{Build: g.Build, Version: g.Version, Pid: g.Pid, Since: g.Since}
 		return c, ErrOther
 	}
 	c.work.Go(c.watch)

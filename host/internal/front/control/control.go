@@ -91,6 +91,7 @@ type hello struct{ Build string }
 type greeting struct {
 	Build, Version string
 	Pid            int
+	Since          time.Time
 }
 
 // Welcome is what a host says of itself first.

@@ -74,7 +74,7 @@ func TestClientMeetsAnotherBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if w := c.Welcome; w.Build != "2.0 another" || w.Version != "2.0" || w.Pid != 77 || len(w.Servers) != 0 {
+	if w := c.Welcome; w.Build != "2.0 another" || w.Version != "2.0" || w.Pid != 77 || w.Since.Unix() != 1e9 || len(w.Servers) != 0 {
 		t.Errorf("it is %+v", w)
 	}
 	if err := c.Yield(t.Context()); err != nil {

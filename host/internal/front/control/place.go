@@ -44,6 +44,11 @@ func PlaceOf(stateDir, name string) Place {
 	return p
 }
 
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // mayHave reports whether a directory can be used, as it is or once it was made. All
 // processes of a user in one environment come to the same answer.
 func mayHave(dir string) bool {
@@ -232,7 +237,8 @@ func private(dir string) error {
 // places are the directories that may have sockets, best first; the last is short.
 func places(stateDir string) []string {
 	var dirs []string
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+	// A runtime directory that is not there is not ours to make.
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && isDir(dir) {
 		dirs = append(dirs, filepath.Join(dir, "collet", "control"))
 	}
 	return append(dirs, filepath.Join(stateDir, "run"), cmp.Or(shortDir(), filepath.Join(os.TempDir(), "collet-run")))

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -142,4 +143,14 @@ func TestTendsItsPlace(t *testing.T) {
 			t.Errorf("who has it: %d %v", holder, ok)
 		}
 	})
+}
+
+// A runtime directory that is not there is nobody's to make: the place is in the
+// state directory then, for all processes.
+func TestNoRuntimeDirectory(t *testing.T) {
+	state, missing := t.TempDir(), filepath.Join(t.TempDir(), "missing")
+	t.Setenv("XDG_RUNTIME_DIR", missing)
+	if p := PlaceOf(state, "00"); strings.HasPrefix(p.Dir, missing) {
+		t.Errorf("the place is in %s", p.Dir)
+	}
 }
