@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/collet-dev/collet/host/internal/rawjson"
 	"github.com/collet-dev/collet/sdk/failure"
 )
 
@@ -94,7 +95,7 @@ func (p *Pipeline) checkResult(_ context.Context, w *work) *Failure {
 
 // doubled is the problem of a member that an object has twice, if one has.
 func doubled(text []byte) []failure.Problem {
-	path, found := twice(text)
+	path, found := rawjson.Twice(text)
 	if !found {
 		return nil
 	}

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -64,13 +66,16 @@ func (r *respondent) meta() json.RawMessage {
 func (r *respondent) of(tool string) host.Asker {
 	return func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		if method != "elicitation/create" {
-			return nil, failure.New(failure.ConsentRequired, failure.NotSent, "%s: a command line has no answer to that", method)
+			return nil, failure.New(failure.ConsentRequired, failure.NotSent, "%s: a command line has no answer to that", visible(method))
 		}
 		server, own, _ := strings.Cut(tool, "/")
 		who := question.Asking{Server: server, Tool: own}
 		switch mode := gjson.GetBytes(params, "mode").String(); mode {
 		case "", "form":
-			f, err := question.ReadForm(params)
+			f, err := readForm(ctx, params)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			if err != nil {
 				return nil, r.unanswered(tool, "something", err.Error())
 			}
@@ -82,8 +87,27 @@ func (r *respondent) of(tool string) host.Asker {
 			}
 			return r.visit(ctx, tool, who, a)
 		default:
-			return nil, r.unanswered(tool, fmt.Sprintf("something in the mode %q", mode), "this version of collet does not know it")
+			return nil, r.unanswered(tool, "something in the mode "+question.Mode(mode), "this version of collet does not know it")
 		}
+	}
+}
+
+// readForm reads a form until ctx is done.
+func readForm(ctx context.Context, params json.RawMessage) (*question.Form, error) {
+	type form struct {
+		f   *question.Form
+		err error
+	}
+	read := make(chan form, 1)
+	go func() { // it ends at the next field after ctx has
+		f, err := question.ReadForm(ctx, params)
+		read <- form{f, err}
+	}()
+	select {
+	case got := <-read:
+		return got.f, got.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -146,13 +170,15 @@ func (r *respondent) note(format string, args ...any) {
 }
 
 // toldOf are the notices about the questions of a call that failed.
-func (r *respondent) toldOf(class failure.Class) []string {
+func (r *respondent) toldOf(f *failure.Failure) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case class == failure.ConsentRequired: // the failure says it itself
+	case f.Class == failure.ConsentRequired: // the failure says it itself
 		return nil
-	case class == failure.NotFound && r.answers == nil && r.nobody != "":
+	// Where the host does not know the tool: what an adapter or a server does not find
+	// is something else.
+	case f.Class == failure.NotFound && f.Origin == failure.OriginHost && r.answers == nil && r.nobody != "":
 		return append(r.notices, "some servers offer tools only to those whom they can ask: in a terminal, or with --answer")
 	}
 	return r.notices
@@ -182,13 +208,9 @@ func readAnswers(ctx context.Context, texts []string) ([]argument.Word, error) {
 	go func() { // a read cannot be called off: after Ctrl-C it ends with the process
 		var a answers
 		for _, text := range texts {
-			if strings.HasSuffix(text, "=@-") {
-				a.err = usagef("--answer %s: stdin is not for answers", text)
-				break
-			}
-			w, err := argument.ParseWord(text, strings.NewReader(""))
+			w, err := readAnswer(text)
 			if err != nil {
-				a.err = usagef("--answer: %v", err)
+				a.err = usagef("--answer %v", err)
 				break
 			}
 			a.words = append(a.words, w)
@@ -201,4 +223,29 @@ func readAnswers(ctx context.Context, texts []string) ([]argument.Word, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// readAnswer reads one. Its error has no word of a value in it, which may be a secret.
+func readAnswer(text string) (argument.Word, error) {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" || name == ":" {
+		return argument.Word{}, errors.New("has no name or no value: write NAME=VALUE, NAME:=JSON or NAME=@file")
+	}
+	if value == "@-" {
+		return argument.Word{}, fmt.Errorf("%s: stdin is not for answers", name)
+	}
+	w, err := argument.ParseWord(text, strings.NewReader(""))
+	if err == nil {
+		return w, nil
+	}
+	if own, ok := strings.CutSuffix(name, ":"); ok {
+		return argument.Word{}, fmt.Errorf("%s: what follows := is not JSON", own)
+	}
+	if !strings.HasPrefix(value, "@") {
+		return argument.Word{}, fmt.Errorf("%s: it is not UTF-8, which JSON text has to be", name)
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok { // the path may be a secret that begins with @
+		err = path.Err
+	}
+	return argument.Word{}, fmt.Errorf(`%s: the file named behind @ gives no answer: %w (for text that begins with @ write %s:='"@..."')`, name, err, name)
 }

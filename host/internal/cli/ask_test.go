@@ -63,11 +63,25 @@ func TestFormIsCalledOff(t *testing.T) {
 	}
 }
 
+// Ctrl-C while a form is being read ends that, and is no form that cannot be shown.
+func TestReadingAFormIsCalledOff(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := atKeyboard(strings.NewReader("y\n"), func(string) { t.Error("shown") })
+	for _, form := range []string{`{"requestedSchema":[]}`, `{"requestedSchema":{"properties":{"a":{}}}}`} {
+		if _, err := r.of("s/t")(ctx, "elicitation/create", json.RawMessage(form)); !errors.Is(err, context.Canceled) || len(r.notices) > 0 {
+			t.Errorf("%v, %q", err, r.notices)
+		}
+	}
+}
+
 // What a command line cannot answer is nobody's answer, and says what it was about.
 func TestQuestionsWithoutAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct{ method, params, says string }{
 		"sampling":     {"sampling/createMessage", `{}`, "sampling/createMessage: a command line has no answer to that"},
 		"another mode": {"elicitation/create", `{"mode":"voice"}`, `something in the mode "voice"`},
+		"a long mode":  {"elicitation/create", `{"mode":"` + strings.Repeat("M", 3000) + `"}`, `MMM... (2872 more characters)"`},
+		"long to read": {"elicitation/create", `{"requestedSchema":{"properties":{` + strings.Repeat(`"a":{"type":"string","pattern":"(a{1,900})"},`, 20_000) + `"a":{}}}}`, "its form has more than"},
 		"a large form": {"elicitation/create", `{"requestedSchema":[]}`, "requestedSchema is no object"},
 		"a file":       {"elicitation/create", `{"mode":"url","url":"file:///x"}`, "no address of the web"},
 	} {
@@ -97,5 +111,35 @@ func TestWhatIsDeclared(t *testing.T) {
 	}
 	if piped.meta() != nil || busy.meta() != nil {
 		t.Errorf("declares %s and %s", piped.meta(), busy.meta())
+	}
+}
+
+// What a person or a pipeline gave in advance may be secret, and is in no error.
+func TestAnswersAreNotRepeated(t *testing.T) {
+	for text, says := range map[string]string{
+		"hunter2":            "has no name or no value",
+		"=hunter2":           "has no name or no value",
+		"a:=hunter2":         "a: what follows := is not JSON",
+		"a=@hunter2":         "a: the file named behind @ gives no answer",
+		"a=hunter2\xff":      "a: it is not UTF-8",
+		"a=@hunter2\x00/=@-": "a: the file named behind @ gives no answer",
+		"a=@-":               "a: stdin is not for answers",
+	} {
+		_, err := readAnswers(t.Context(), []string{text})
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// The note on tools that are offered to some is for a tool that the host does not know.
+func TestWhoIsToldOfToolsForOthers(t *testing.T) {
+	r := newRespondent(newKeyboard(&terminal.Streams{}), nil, "", nil)
+	for origin, want := range map[failure.Origin]int{failure.OriginHost: 1, failure.OriginAdapter: 0, failure.OriginUpstream: 0} {
+		f := failure.New(failure.NotFound, failure.NotSent, "x")
+		f.Origin = origin
+		if got := r.toldOf(f); len(got) != want {
+			t.Errorf("%v: %q", origin, got)
+		}
 	}
 }

@@ -277,7 +277,7 @@ func (opts *toolsCallOptions) call(ctx context.Context, h caller, words []argume
 	case err == nil:
 		res.Notices = slices.Concat(doubts, res.Notices, asked.told())
 	case errors.As(err, &fail):
-		fail.Notices = append(fail.Notices, asked.toldOf(fail.Class)...)
+		fail.Notices = append(fail.Notices, asked.toldOf(&fail.Failure)...)
 	}
 	switch {
 	case errors.As(err, &fail) && !slices.ContainsFunc(fail.Problems, func(p failure.Problem) bool { return p.Rule == "additionalProperties" }):

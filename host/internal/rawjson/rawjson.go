@@ -4,7 +4,7 @@
 // & and U+2028 stay themselves. encoding/json compacts what it embeds and
 // escapes more.
 //
-// It never checks what it embeds, and Set alone looks into JSON of others.
+// It never checks what it embeds; Set and Twice alone look into JSON of others.
 package rawjson
 
 import (

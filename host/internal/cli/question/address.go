@@ -34,7 +34,7 @@ func ReadAddress(params json.RawMessage) (*Address, error) {
 	switch {
 	case err != nil, len(text) > maxURL, strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return nil, errors.New("what it wants opened is no address")
-	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
 		return nil, errors.New("what it wants opened is no address of the web (http or https)")
 	case u.User != nil:
 		return nil, errors.New("the address that it wants opened has a user's name in it, which hides where it leads")
@@ -49,16 +49,18 @@ func (a *Address) String() string {
 
 // warning is what a person should know of the address, "" when nothing.
 func (a *Address) warning() string {
-	host := a.URL.Hostname()
-	switch {
-	case strings.ContainsFunc(host, func(r rune) bool { return r > 0x7e }):
-		return "Its name has letters beyond ASCII, which can look like others: " + strconv.QuoteToASCII(host)
-	case strings.HasPrefix(host, "xn--"), strings.Contains(host, ".xn--"):
-		return "Its name is an encoded one (xn--), and browsers may show it as a name that looks like another."
-	case a.URL.Scheme == "http":
-		return "The address is not encrypted (http): others may read or change what you enter there."
+	host := strings.ToLower(a.URL.Hostname()) // as browsers read it
+	var all []string
+	if strings.ContainsFunc(host, func(r rune) bool { return r > 0x7e }) {
+		all = append(all, "Its name has letters beyond ASCII, which can look like others: "+strconv.QuoteToASCII(host))
 	}
-	return ""
+	if strings.HasPrefix(host, "xn--") || strings.Contains(host, ".xn--") {
+		all = append(all, "Its name is an encoded one (xn--), and browsers may show it as a name that looks like another.")
+	}
+	if a.URL.Scheme == "http" {
+		all = append(all, "The address is not encrypted (http): others may read or change what you enter there.")
+	}
+	return strings.Join(all, "\n")
 }
 
 // Visit asks whether an address is to be opened, and opens it only after a yes.
@@ -73,7 +75,7 @@ func (p *Person) Visit(ctx context.Context, who Asking, a *Address) (json.RawMes
 	if p.visited[shown] { // a server of 2026-07-28 asks again until its page is done
 		prompt, open = "It has been opened. Is it done there? [y]es, [o]pen it again, "+ways, false
 	}
-	c, err := p.choose(ctx, prompt, "", !open)
+	c, err := p.choose(ctx, prompt, !open)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,8 @@ func (a *Answers) Fill(f *Form) (content json.RawMessage, named bool, unfit stri
 	}
 	object, problems := argument.Object(f.schema, words)
 	if len(problems) > 0 {
-		return nil, true, strings.TrimPrefix(problems[0].Path, "/") + ": " + problems[0].Message
+		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(problems[0].Path, "/"))
+		return nil, true, f.field(name).unfit("")
 	}
 	gjson.ParseBytes(object).ForEach(func(name, value gjson.Result) bool {
 		given[name.String()] = json.RawMessage(value.Raw)
@@ -56,11 +57,31 @@ func (a *Answers) Fill(f *Form) (content json.RawMessage, named bool, unfit stri
 		if value == nil {
 			continue
 		}
-		if wrong := field.check(value); wrong != "" {
-			return nil, true, fmt.Sprintf("%s: %s", field.Name, wrong)
+		if field.check(value) != "" {
+			rule := ""
+			if problems := field.rules.Validate(value); len(problems) > 0 {
+				rule = problems[0].Rule
+			}
+			return nil, true, field.unfit(rule)
 		}
 	}
 	return f.content(given), true, ""
+}
+
+// unfit says that what was given in advance does not fit, without a word of it: where
+// that is written, secrets are not. rule is the schema's that it breaks, if that is it.
+func (f *Field) unfit(rule string) string {
+	takes := []string{f.wanted()}
+	if len(f.options) > 0 {
+		takes[0] = "what it has to choose from"
+	}
+	if f.bounds != "" {
+		takes = append(takes, f.bounds)
+	}
+	if rule != "" {
+		takes = append(takes, "by its rule "+rule)
+	}
+	return fmt.Sprintf("%s: the value of its --answer does not fit; it takes %s", f.Name, strings.Join(takes, ", "))
 }
 
 // Unused are the names that no form asked for, in order.

@@ -8,10 +8,14 @@ package question
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -23,6 +27,11 @@ const (
 	maxParams  = 1 << 20 // bytes of a question
 	maxFields  = 100
 	maxOptions = 1000 // of a field
+	maxValue   = 4000 // characters of a value, which is shown whole before it is sent
+
+	// readTime is for reading a form, whose rules are compiled and whose defaults are
+	// checked: honest ones take milliseconds.
+	readTime = 5 * time.Second
 )
 
 // Form is a question with fields (2025-11-25, client/elicitation, Form Mode).
@@ -66,8 +75,8 @@ type option struct {
 }
 
 // ReadForm reads the params of elicitation/create in form mode. The error says why
-// the form cannot be shown.
-func ReadForm(params json.RawMessage) (*Form, error) {
+// the form cannot be shown, or is that of ctx.
+func ReadForm(ctx context.Context, params json.RawMessage) (*Form, error) {
 	if len(params) > maxParams {
 		return nil, fmt.Errorf("its question has %d bytes, and at most %d are shown", len(params), maxParams)
 	}
@@ -80,17 +89,28 @@ func ReadForm(params json.RawMessage) (*Form, error) {
 	if !requested.IsObject() {
 		return nil, errors.New("its form has no fields that can be read: requestedSchema is no object")
 	}
+	properties := requested.Get("properties")
+	if properties.Exists() && !properties.IsObject() {
+		return nil, errors.New("its form has no fields that can be read: properties is no object")
+	}
+	called := ctx
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
 	f.schema = json.RawMessage(requested.Raw)
 	var required []string
 	for _, name := range requested.Get("required").Array() {
 		required = append(required, name.String())
 	}
+	read := 0 // more than are kept, where a name comes twice
 	add := func(name string, rules gjson.Result) error {
+		if read++; read > maxFields {
+			return fmt.Errorf("its form has more than %d fields", maxFields)
+		}
+		if ctx.Err() != nil {
+			return cmp.Or(called.Err(), fmt.Errorf("its form takes longer than %s to read", readTime))
+		}
 		if at := slices.IndexFunc(f.Fields, func(have Field) bool { return have.Name == name }); at >= 0 {
 			f.Fields = slices.Delete(f.Fields, at, at+1) // of a name that comes twice the last one counts
-		}
-		if len(f.Fields) == maxFields {
-			return fmt.Errorf("its form has more than %d fields", maxFields)
 		}
 		field, err := readField(name, rules)
 		if err != nil {
@@ -101,7 +121,7 @@ func ReadForm(params json.RawMessage) (*Form, error) {
 		return nil
 	}
 	var err error
-	requested.Get("properties").ForEach(func(name, rules gjson.Result) bool {
+	properties.ForEach(func(name, rules gjson.Result) bool {
 		err = add(name.String(), rules)
 		return err == nil
 	})
@@ -154,7 +174,7 @@ func readField(name string, rules gjson.Result) (Field, error) {
 	f.bounds = f.describeBounds(rules)
 	if initial := rules.Get("default"); initial.Exists() && initial.Type != gjson.Null {
 		value := json.RawMessage(initial.Raw)
-		if f.check(value) == "" {
+		if utf8.RuneCount(value) <= maxValue && f.check(value) == "" {
 			f.initial = value
 		}
 	}

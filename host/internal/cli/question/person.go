@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/collet-dev/collet/host/internal/rawjson"
 )
@@ -61,16 +62,13 @@ var choices = map[string]choice{
 	"e": again, "edit": again, "o": again, "open": again,
 }
 
-// choose asks until one of the things is chosen. An empty line is usual, where that is
-// not "".
-func (p *Person) choose(ctx context.Context, prompt, usual string, repeats bool) (choice, error) {
+// choose asks until one of the things is chosen. An empty line is none of them: Enter
+// may have been pressed before the question was there to be seen.
+func (p *Person) choose(ctx context.Context, prompt string, repeats bool) (choice, error) {
 	for {
 		line, err := p.Line(ctx, prompt)
 		if err != nil {
 			return cancel, err
-		}
-		if line == "" {
-			line = usual
 		}
 		if c, ok := choices[strings.ToLower(line)]; ok && (c != again || repeats) {
 			return c, nil
@@ -83,7 +81,7 @@ func (p *Person) choose(ctx context.Context, prompt, usual string, repeats bool)
 func (p *Person) Form(ctx context.Context, who Asking, f *Form) (json.RawMessage, error) {
 	fmt.Fprintf(p.Out, "%s:\n%s", who, lines(f.Message))
 	if len(f.Fields) == 0 {
-		c, err := p.choose(ctx, "Do you accept? [y]es, "+ways, "", false)
+		c, err := p.choose(ctx, "Do you accept? [y]es, "+ways, false)
 		return answerOf(c, json.RawMessage(`{}`)), err
 	}
 	if f.secretive() {
@@ -93,7 +91,7 @@ func (p *Person) Form(ctx context.Context, who Asking, f *Form) (json.RawMessage
 	if n := len(f.Fields); n > 1 {
 		fields = fmt.Sprintf("It is a form of %d fields.", n)
 	}
-	c, err := p.choose(ctx, fields+" Fill it in? [Y]es, "+ways, "y", false)
+	c, err := p.choose(ctx, fields+" Fill it in? [y]es, "+ways, false)
 	if err != nil || c != yes {
 		return answerOf(c, nil), err
 	}
@@ -109,7 +107,7 @@ func (p *Person) Form(ctx context.Context, who Asking, f *Form) (json.RawMessage
 		}
 		content := f.content(given)
 		fmt.Fprintf(p.Out, "\nThis is what %s gets:\n%s", plain(who.Server, maxName), f.review(given))
-		c, err := p.choose(ctx, "Send it? [Y]es, [e]dit, "+ways, "y", true)
+		c, err := p.choose(ctx, "Send it? [y]es, [e]dit, "+ways, true)
 		if err != nil || c != again {
 			return answerOf(c, content), err
 		}
@@ -144,6 +142,9 @@ func (p *Person) field(ctx context.Context, f *Form, i int, given map[string]jso
 			continue
 		}
 		value, wrong := field.read(line)
+		if wrong == "" && utf8.RuneCount(value) > maxValue {
+			wrong = fmt.Sprintf("it has more than %d characters, which are too many to be shown to you once more", maxValue)
+		}
 		if wrong == "" {
 			given[field.Name] = value
 			return nil
@@ -169,7 +170,7 @@ func (f *Form) review(given map[string]json.RawMessage) string {
 	for i := range f.Fields {
 		value := "(left out)"
 		if v := given[f.Fields[i].Name]; v != nil {
-			value = plain(string(v), maxText)
+			value = plain(string(v), maxValue) // whole
 		}
 		fmt.Fprintf(&b, "  %s: %s\n", plain(f.Fields[i].Name, maxName), value)
 	}

@@ -2,6 +2,7 @@ package question
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
@@ -21,16 +22,19 @@ func plain(s string, limit int) string {
 	return terminal.Visible(cut(terminal.Line(s), limit))
 }
 
+// Mode is a question's mode that is not known, for a sentence.
+func Mode(mode string) string { return strconv.Quote(plain(mode, maxName)) }
+
 // lines are a message for a person, indented.
 func lines(message string) string {
 	var b strings.Builder
-	all := strings.Split(strings.TrimSpace(strings.ReplaceAll(cut(message, maxMessage), "\r\n", "\n")), "\n")
-	for i, l := range all {
-		if i == maxLines {
-			fmt.Fprintf(&b, "  ... and %d more lines\n", len(all)-i)
-			break
-		}
+	all := strings.Split(strings.TrimSpace(strings.ReplaceAll(message, "\r\n", "\n")), "\n")
+	shown := cut(strings.Join(all[:min(len(all), maxLines)], "\n"), maxMessage)
+	for l := range strings.SplitSeq(shown, "\n") {
 		fmt.Fprintf(&b, "  %s\n", terminal.Visible(strings.TrimRight(l, " \t")))
+	}
+	if more := len(all) - maxLines; more > 0 {
+		fmt.Fprintf(&b, "  ... and %d more lines\n", more)
 	}
 	return b.String()
 }

@@ -15,7 +15,7 @@ import (
 
 func field(t *testing.T, rules string) *Field {
 	t.Helper()
-	f, err := ReadForm(json.RawMessage(`{"message":"m","requestedSchema":{"type":"object","properties":{"f":` + rules + `}}}`))
+	f, err := ReadForm(context.Background(), json.RawMessage(`{"message":"m","requestedSchema":{"type":"object","properties":{"f":`+rules+`}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +84,7 @@ func TestRead(t *testing.T) {
 		{`{"type":"object","required":["a"]}`, `{"a":1.0}`, `{"a":1.0}`},
 		{`{"type":"object","required":["a"]}`, `{}`, ``},
 		{`{}`, `x`, ``},
+		{`{}`, `{"x":[{"y":"q","y":"r"}]}`, ``},
 		{`true`, `"x"`, `"x"`},
 	} {
 		got, wrong := field(t, c.rules).read(c.typed)
@@ -122,9 +123,11 @@ func TestFormsThatCannotBeShown(t *testing.T) {
 		"fields":     `{"requestedSchema":{"properties":{` + manyFields(maxFields+1) + `}}}`,
 		"required":   `{"requestedSchema":{"required":["x"],"properties":{` + manyFields(maxFields) + `}}}`,
 		"options":    `{"requestedSchema":{"properties":{"f":{"enum":[` + strings.Repeat("1,", maxOptions) + `1]}}}}`,
+		"no fields":  `{"requestedSchema":{"properties":"foo"}}`,
+		"again":      `{"requestedSchema":{"properties":{` + strings.Repeat(`"a":{},`, maxFields) + `"a":{}}}}`,
 		"very large": `{"message":"` + strings.Repeat("x", maxParams) + `"}`,
 	} {
-		if f, err := ReadForm(json.RawMessage(params)); err == nil {
+		if f, err := ReadForm(context.Background(), json.RawMessage(params)); err == nil {
 			t.Errorf("%s: %d fields", name, len(f.Fields))
 		}
 	}
@@ -167,7 +170,7 @@ func TestForm(t *testing.T) {
 		typed  []string
 		want   string // "" is that there was no answer
 	}{
-		"filled in":          {threeFields, []string{"", "Ann", "", "2", ""}, `{"action":"accept","content":{"name":"Ann","age":42,"colour":"blue"}}`},
+		"filled in":          {threeFields, []string{"", "y", "Ann", "", "2", "", "y"}, `{"action":"accept","content":{"name":"Ann","age":42,"colour":"blue"}}`},
 		"put right":          {threeFields, []string{"y", "", "A", "Ann", "-1", "x", "7", "", "green", "red", "y"}, `{"action":"accept","content":{"name":"Ann","age":7,"colour":"red"}}`},
 		"looked over":        {threeFields, []string{"y", "Ann", "7", "red", "e", "", "8", "", "y"}, `{"action":"accept","content":{"name":"Ann","age":8,"colour":"red"}}`},
 		"declined":           {threeFields, []string{"n"}, `{"action":"decline"}`},
@@ -177,12 +180,12 @@ func TestForm(t *testing.T) {
 		"left":               {threeFields, []string{"y", "Ann"}, ``},
 		"a yes":              {sure, []string{"", "y"}, `{"action":"accept","content":{}}`},
 		"a no":               {sure, []string{"e", "no"}, `{"action":"decline"}`},
-		"optional left out":  {`{"requestedSchema":{"properties":{"a":{"type":"string"},"b":{"type":"number"}}}}`, []string{"", "", "", ""}, `{"action":"accept","content":{}}`},
-		"required, no rules": {`{"requestedSchema":{"properties":{},"required":["a"]}}`, []string{"", "", "x", "1.0", ""}, `{"action":"accept","content":{"a":1.0}}`},
-		"given twice":        {`{"requestedSchema":{"properties":{"a":{"type":"string"},"a":{"type":"number"}}}}`, []string{"", "1", ""}, `{"action":"accept","content":{"a":1}}`},
+		"optional left out":  {`{"requestedSchema":{"properties":{"a":{"type":"string"},"b":{"type":"number"}}}}`, []string{"", "y", "", "", "", "y"}, `{"action":"accept","content":{}}`},
+		"required, no rules": {`{"requestedSchema":{"properties":{},"required":["a"]}}`, []string{"y", "", "x", "1.0", "y"}, `{"action":"accept","content":{"a":1.0}}`},
+		"given twice":        {`{"requestedSchema":{"properties":{"a":{"type":"string"},"a":{"type":"number"}}}}`, []string{"y", "1", "y"}, `{"action":"accept","content":{"a":1}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := ReadForm(json.RawMessage(c.params))
+			f, err := ReadForm(context.Background(), json.RawMessage(c.params))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +208,7 @@ func TestForm(t *testing.T) {
 }
 
 func TestFormShowsWhatAPersonNeeds(t *testing.T) {
-	f, err := ReadForm(json.RawMessage(threeFields))
+	f, err := ReadForm(context.Background(), json.RawMessage(threeFields))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,11 +218,11 @@ func TestFormShowsWhatAPersonNeeds(t *testing.T) {
 	}
 	for _, want := range []string{
 		"The server srv\\x1b asks, before tool goes on:\n  Who are you?\n  Say it\\x1b[2J.\n",
-		"It is a form of 3 fields. Fill it in? [Y]es, [n]o (decline), [c]ancel the question; Ctrl-C cancels the call: y\n",
+		"It is a form of 3 fields. Fill it in? [y]es, [n]o (decline), [c]ancel the question; Ctrl-C cancels the call: y\n",
 		"\n(1/3) Name\\u202e: in full\nname (text, at least 2 characters, required): Ann\n",
 		"\n(2/3) age\nage (integer, at least 0) [42]: x\n  that is no number; write it like 7 or 2.5\nage (integer, at least 0) [42]: 7\n",
 		"\n(3/3) colour\n  1) red\n  2) blue\ncolour (one of these, required): 1\n",
-		"\nThis is what srv\\x1b gets:\n  name: \"Ann\"\n  age: 7\n  colour: \"red\"\nSend it? [Y]es, [e]dit, [n]o (decline), [c]ancel the question; Ctrl-C cancels the call: y\n",
+		"\nThis is what srv\\x1b gets:\n  name: \"Ann\"\n  age: 7\n  colour: \"red\"\nSend it? [y]es, [e]dit, [n]o (decline), [c]ancel the question; Ctrl-C cancels the call: y\n",
 	} {
 		if !strings.Contains(p.String(), want) {
 			t.Errorf("%q is not in\n%s", want, p.String())
@@ -233,7 +236,7 @@ func TestFormShowsWhatAPersonNeeds(t *testing.T) {
 func TestLongTextsAreCut(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	params := fmt.Sprintf(`{"message":%q,"requestedSchema":{"properties":{"%s":{"title":"%s","enum":["%s"%s]}}}}`, strings.Repeat("l\n", 100)+long, long, long, long, strings.Repeat(`,"y"`, 500))
-	f, err := ReadForm(json.RawMessage(params))
+	f, err := ReadForm(context.Background(), json.RawMessage(params))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,8 +250,8 @@ func TestLongTextsAreCut(t *testing.T) {
 }
 
 func TestSecretsAreWarnedOf(t *testing.T) {
-	for name, want := range map[string]bool{"api_key": true, "Access Token": true, "password": true, "name": false, "keyboard": false} {
-		f, err := ReadForm(json.RawMessage(fmt.Sprintf(`{"requestedSchema":{"properties":{%q:{"type":"string"}}}}`, name)))
+	for name, want := range map[string]bool{"api_key": true, "Access Token": true, "password": true, "name": false, "keyboard": false, "cvv": true, "Spinner": false} {
+		f, err := ReadForm(context.Background(), json.RawMessage(fmt.Sprintf(`{"requestedSchema":{"properties":{%q:{"type":"string"}}}}`, name)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,6 +260,72 @@ func TestSecretsAreWarnedOf(t *testing.T) {
 		if got := strings.Contains(p.String(), "must not ask for passwords"); got != want {
 			t.Errorf("%s: warned %t", name, got)
 		}
+	}
+}
+
+func TestSecretsAreWarnedOfHoweverTheyAreAskedFor(t *testing.T) {
+	for rules, want := range map[string]bool{
+		`{"type":"string","description":"Your API key"}`:                  true,
+		`{"title":"Password"}`:                                            true,
+		`{"type":"integer","title":"PIN"}`:                                true,
+		`{"type":"integer","title":"Max tokens"}`:                         false,
+		`{"type":"boolean","title":"Reset the password"}`:                 false,
+		`{"type":"string","title":"Which secret","enum":["prod","test"]}`: false,
+	} {
+		if got := (&Form{Fields: []Field{*field(t, rules)}}).secretive(); got != want {
+			t.Errorf("%s: warned %t", rules, got)
+		}
+	}
+}
+
+// A form whose reading is called off is not read to its end.
+func TestReadingIsCalledOff(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if f, err := ReadForm(ctx, json.RawMessage(threeFields)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
+// Whatever is sent has been shown to its last character, or is not taken.
+func TestWhatIsSentWasShown(t *testing.T) {
+	long := strings.Repeat("D", maxValue-3) + "E" // and the quotes
+	for name, c := range map[string]struct{ rules, typed, want string }{
+		"a long default":     {`{"type":"string","default":"` + long + `"}`, "", `{"f":"` + long + `"}`},
+		"one that is longer": {`{"type":"string","default":"D` + long + `"}`, "", `{}`},
+		"a long choice":      {`{"enum":["` + long + `"]}`, "1", `{"f":"` + long + `"}`},
+		"a longer one":       {`{"enum":["D` + long + `"]}`, "1", `{}`},
+	} {
+		f := &Form{Fields: []Field{*field(t, c.rules)}}
+		p := &person{lines: []string{"y", c.typed, "y"}}
+		if c.want == "{}" && c.typed != "" {
+			p.lines = []string{"y", c.typed, "", "y"}
+		}
+		got, err := (&Person{Out: p, Line: p.Line}).Form(t.Context(), Asking{"s", "t"}, f)
+		if err != nil || string(got) != `{"action":"accept","content":`+c.want+`}` {
+			t.Errorf("%s: %.200s, %v", name, got, err)
+		}
+		_, review, _ := strings.Cut(p.String(), "This is what s gets:")
+		if shown := strings.Contains(review, `"`+long+`"`); shown != (c.want != "{}") {
+			t.Errorf("%s: shown %t", name, shown)
+		}
+	}
+}
+
+func TestLinesThatAreLeftOutAreCounted(t *testing.T) {
+	if got := lines(strings.Repeat("a\n", 200_000)); !strings.HasSuffix(got, "  ... and 199960 more lines\n") {
+		t.Error(got)
+	}
+	got := lines(strings.Repeat("b", maxMessage+7) + strings.Repeat("\na", 2*maxLines))
+	if !strings.Contains(got, fmt.Sprintf("b... (%d more characters)\n", 7+2*(maxLines-1))) || !strings.HasSuffix(got, fmt.Sprintf("  ... and %d more lines\n", maxLines+1)) {
+		t.Error(got)
+	}
+}
+
+func TestAllWarningsOfAnAddress(t *testing.T) {
+	a, err := ReadAddress(json.RawMessage(`{"url":"http://xn--e1awd7f.com/"}`))
+	if err != nil || !strings.Contains(a.warning(), "xn--") || !strings.Contains(a.warning(), "not encrypted") {
+		t.Errorf("%v: %s", err, a.warning())
 	}
 }
 
@@ -313,7 +382,7 @@ func TestVisitWithoutABrowser(t *testing.T) {
 
 func TestAddressesThatAreNotOpened(t *testing.T) {
 	for _, url := range []string{
-		"", "file:///etc/passwd", "javascript:alert(1)", "https:///x", "https:x", "//example.com/", "example.com",
+		"", "file:///etc/passwd", "javascript:alert(1)", "https:///x", "https://:443/", "https:x", "//example.com/", "example.com",
 		"https://example.com@evil.example/", "https://a\u0000b", "https://a b/", "ftp://example.com/", "https://[", "https://x/" + strings.Repeat("y", maxURL),
 	} {
 		params, _ := json.Marshal(map[string]string{"url": url})
@@ -322,7 +391,7 @@ func TestAddressesThatAreNotOpened(t *testing.T) {
 		}
 	}
 	for url, warned := range map[string]bool{
-		"https://example.com/": false, "HTTPS://EXAMPLE.com": false, "http://localhost:1/": true, "https://xn--e1awd7f.com/": true, "https://ex\u0430mple.com/": true,
+		"https://example.com/": false, "HTTPS://EXAMPLE.com": false, "http://localhost:1/": true, "https://xn--e1awd7f.com/": true, "https://a.XN--80ak6aa92e.com/": true, "https://ex\u0430mple.com/": true,
 	} {
 		params, _ := json.Marshal(map[string]string{"url": url})
 		a, err := ReadAddress(params)
@@ -342,6 +411,8 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"name=Ann colour=red", `{"name":"Ann","age":42,"colour":"red"}`, true, "", "[]"},
 		{"name=Ann colour=red age=007", "", true, "age", "[]"},
+		{"name=Ann colour=red age=hunter2", "", true, "age: the value of its --answer does not fit; it takes integer, at least 0", "[]"},
+		{"name=Ann colour=red age:=-4711", "", true, "age: the value of its --answer does not fit; it takes integer, at least 0, by its rule minimum", "[]"},
 		{"name=Ann colour=red age:=7", `{"name":"Ann","age":7,"colour":"red"}`, true, "", "[]"},
 		{"name=Ann", "", true, "colour is required", "[]"},
 		{"name=Ann colour=1", "", true, "colour: ", "[]"},
@@ -357,7 +428,7 @@ func TestAnswers(t *testing.T) {
 			}
 			words = append(words, w)
 		}
-		f, err := ReadForm(json.RawMessage(threeFields))
+		f, err := ReadForm(context.Background(), json.RawMessage(threeFields))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -365,6 +436,11 @@ func TestAnswers(t *testing.T) {
 		content, named, unfit := a.Fill(f)
 		if string(content) != c.want || named != c.named || !strings.HasPrefix(unfit, c.unfit) || (unfit == "") != (c.unfit == "") {
 			t.Errorf("%s: %s %t %q", c.words, content, named, unfit)
+		}
+		for _, w := range words {
+			if w.Text != "" && len(w.Text) > 1 && strings.Contains(unfit, w.Text) {
+				t.Errorf("%s: says %q", c.words, unfit)
+			}
 		}
 		if got := fmt.Sprint(a.Unused()); got != c.unused {
 			t.Errorf("%s: unused %s", c.words, got)
@@ -381,7 +457,7 @@ func FuzzForm(f *testing.F) {
 		if !json.Valid(params) {
 			return // the wire takes nothing else
 		}
-		form, err := ReadForm(params)
+		form, err := ReadForm(context.Background(), params)
 		if err != nil {
 			return
 		}

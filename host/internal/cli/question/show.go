@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/tidwall/gjson"
 )
@@ -129,17 +130,28 @@ func (f *Field) typed(value json.RawMessage) string {
 	return plain(string(value), maxText)
 }
 
+// What a secret is called: as a whole word, where others have the same letters in them,
+// and as part of any.
+var (
+	secretWords = []string{"pin", "otp", "totp", "cvv", "cvc", "pwd", "passkey"}
+	secretParts = []string{"password", "passphrase", "passcode", "passwd", "secret", "token", "apikey", "accesskey", "privatekey", "credential"}
+)
+
 // secretive reports whether a field looks as if it were for a secret, which forms must
 // not be for (2025-11-25, client/elicitation, Security Considerations).
 func (f *Form) secretive() bool {
 	return slices.ContainsFunc(f.Fields, func(field Field) bool {
-		if field.kind != text {
-			return false
+		if field.kind != text && field.kind != number && field.kind != anyJSON {
+			return false // only what is offered can be chosen
 		}
-		said := strings.ToLower(field.Name + " " + field.Title)
-		said = strings.NewReplacer("_", "", "-", "", " ", "").Replace(said)
-		return field.format == "password" || slices.ContainsFunc(
-			[]string{"password", "passphrase", "passwd", "secret", "token", "apikey", "accesskey", "privatekey", "credential"},
-			func(word string) bool { return strings.Contains(said, word) })
+		words := strings.FieldsFunc(strings.ToLower(field.Name+" "+field.Title+" "+field.Description), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		})
+		said := strings.Join(words, "")
+		return field.format == "password" ||
+			slices.ContainsFunc(words, func(word string) bool { return slices.Contains(secretWords, word) }) ||
+			slices.ContainsFunc(secretParts, func(part string) bool {
+				return strings.Contains(said, part) && (part != "token" || field.kind != number) // else a limit like max_tokens
+			})
 	})
 }

@@ -98,6 +98,9 @@ func (f *Field) numbered() bool {
 
 // check says what is wrong with a value, "" when nothing is.
 func (f *Field) check(value json.RawMessage) string {
+	if path, found := rawjson.Twice(value); found {
+		return strings.TrimPrefix(path, "/") + " is there twice"
+	}
 	if f.kind == oneOf && !f.offers(gjson.ParseBytes(value)) {
 		return "it is none of the values to choose from"
 	}
@@ -119,8 +122,9 @@ func (f *Field) check(value json.RawMessage) string {
 }
 
 func (f *Field) offers(v gjson.Result) bool {
+	label := labelOf(v)
 	return slices.ContainsFunc(f.options, func(o option) bool {
-		return o.label == labelOf(v) && gjson.ParseBytes(o.value).Type == v.Type
+		return o.label == label && gjson.ParseBytes(o.value).Type == v.Type
 	})
 }
 

@@ -1,14 +1,10 @@
-package call
+package rawjson
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/collet-dev/collet/host/internal/server"
-	"github.com/collet-dev/collet/sdk/failure"
 )
 
 func TestTwice(t *testing.T) {
@@ -35,7 +31,7 @@ func TestTwice(t *testing.T) {
 		many(`"k39"`):                                      "/k39",
 		many(`"k\u0032"`):                                  "/k2",
 	} {
-		path, found := twice([]byte(text))
+		path, found := Twice([]byte(text))
 		if found != (want != "") || path != want {
 			t.Errorf("%s: %q %v, want %q", text, path, found, want)
 		}
@@ -44,7 +40,7 @@ func TestTwice(t *testing.T) {
 
 func TestTwiceCostsLittle(t *testing.T) {
 	text := []byte(`{"path":"a.txt","head":3,"options":{"a":[1,2,{"b":"c"}],"d":null}}`)
-	if n := testing.AllocsPerRun(100, func() { twice(text) }); n > 1 { // for the names
+	if n := testing.AllocsPerRun(100, func() { Twice(text) }); n > 1 { // for the names
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -54,7 +50,7 @@ func TestTwiceAtTheDepthLimit(t *testing.T) {
 	if !json.Valid(deep) {
 		t.Fatal("encoding/json refuses what this test takes for the limit")
 	}
-	if path, found := twice(deep); found {
+	if path, found := Twice(deep); found {
 		t.Errorf("found %.40s", path)
 	}
 }
@@ -68,7 +64,7 @@ func FuzzTwice(f *testing.F) {
 		if !json.Valid(text) {
 			t.Skip()
 		}
-		if _, found := twice(text); found != counted(t, json.NewDecoder(strings.NewReader(string(text)))) {
+		if _, found := Twice(text); found != counted(t, json.NewDecoder(strings.NewReader(string(text)))) {
 			t.Errorf("%q: %v", text, found)
 		}
 	})
@@ -99,20 +95,4 @@ func counted(t *testing.T, d *json.Decoder) (found bool) {
 		token()
 	}
 	return found
-}
-
-// What is there twice is checked once: the server might take the other one.
-func TestRepeatedMembersAreRefused(t *testing.T) {
-	p := newPeer(func(context.Context, int, *server.Request) (*server.Answer, error) {
-		return answer(`{"structuredContent":{"n":"x","n":1}}`), nil
-	})
-	checked := `{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}`
-	_, err := pipeline(p, checked).Do(t.Context(), Request{Tool: "s/t", Arguments: []byte(`{"a":{"b":1,"b":2}}`)})
-	if f, ok := err.(*Failure); !ok || p.dos != 0 || f.Class != failure.InvalidArguments || len(f.Problems) != 1 || f.Problems[0].Path != "/a/b" {
-		t.Errorf("%d attempts, %v", p.dos, err)
-	}
-	res, err := pipeline(p, checked).Do(t.Context(), Request{Tool: "s/t"})
-	if err != nil || len(res.Notices) != 1 || !strings.Contains(res.Notices[0], "/n: is there twice") {
-		t.Errorf("%+v %v", res, err)
-	}
 }

@@ -1,4 +1,4 @@
-package call
+package rawjson
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 // fewer are compared quicker one by one.
 const manyMembers = 16
 
-// twice finds a member whose name an object has already, in valid JSON, and
+// Twice finds a member whose name an object has already, in valid JSON, and
 // returns its JSON Pointer. Parsers differ in which of the two counts, so what was
 // checked need not be what the other side takes (RFC 8259, 4).
-func twice(text []byte) (pointer string, found bool) {
+func Twice(text []byte) (pointer string, found bool) {
 	var names [manyMembers][]byte
 	s := members{text: text, names: names[:0]}
 	return s.value()
