@@ -64,6 +64,7 @@ uninstall:
 ## run: list the tools of the shipped mcp.toml and call two of them
 run: build servers
 	bin/collet --config mcp.toml tools list --refresh
+	@echo "Servers that want a key, a token, a login or an accepted licence say so above. That is expected."
 	bin/collet --config mcp.toml tools call hello/greet name=world
 	bin/collet --config mcp.toml tools call everything/get-sum a=2 b=40
 
@@ -172,7 +173,7 @@ $(CACHE)/tokens/installed: bench/tokens/npm/package.json bench/tokens/npm/packag
 $(CACHE)/%/installed:
 	tools/node.sh $(CACHE)/node
 	mkdir -p $(@D) && cp $^ $(@D)
-	cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund
+	cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund --no-progress
 	touch $@
 
 # The official Go SDK's servers: its conformance server, and examples over Streamable HTTP and HTTP+SSE.

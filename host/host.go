@@ -235,5 +235,5 @@ func ofServer(name string, f *server.Failure) *Failure {
 	if f == nil {
 		return nil
 	}
-	return &Failure{Server: name, Failure: f.Failure, Misconfigured: f.Misconfigured, Postponed: f.Postponed, Remote: f.Remote, StderrTail: f.StderrTail}
+	return &Failure{Server: name, Failure: f.Failure, Misconfigured: f.Misconfigured, Postponed: f.Postponed, Remote: f.Remote, Unlogged: f.Unlogged, StderrTail: f.StderrTail}
 }

@@ -116,7 +116,9 @@ type Failure struct {
 	Postponed bool
 	// Remote: a start failed of a server that is reached by url, whose own words are
 	// in no log of the host's.
-	Remote     bool
+	Remote bool
+	// Unlogged: a start failed before there was a process that writes to the server's log.
+	Unlogged   bool
 	StderrTail []string // the last lines of an adapter process that ended, oldest first
 	Attempts   int      // 0 when nothing was sent to the adapter
 	Duration   time.Duration

@@ -190,7 +190,7 @@ func wrap(err error) *Failure {
 		return own
 	}
 	f := server.AsFailure(err)
-	return &Failure{Failure: f.Failure, Misconfigured: f.Misconfigured, Postponed: f.Postponed, Remote: f.Remote, StderrTail: f.StderrTail}
+	return &Failure{Failure: f.Failure, Misconfigured: f.Misconfigured, Postponed: f.Postponed, Remote: f.Remote, Unlogged: f.Unlogged, StderrTail: f.StderrTail}
 }
 
 // refused is a failure before anything was sent.

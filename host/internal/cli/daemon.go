@@ -148,7 +148,7 @@ exit code is 4 when there is none.`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return daemonStatusRun(cmd.Context(), opts) },
 	}
-	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"running","pid","version","sameBuild","since","clients","log","servers":[...]}`)
+	cmd.Flags().BoolVar(&opts.JSON, "json", false, `print {"running","pid","version","sameBuild","since","clients","log","servers":[{"name","state","plugin","error","pid"}]}`)
 	return cmd
 }
 
@@ -182,14 +182,20 @@ func daemonStatusRun(ctx context.Context, opts *daemonOptions) error {
 		o.String("version", s.Version)
 		o.Bool("sameBuild", !other)
 		o.String("since", s.Since.UTC().Format(time.RFC3339))
-		o.Int("clients", int64(s.Clients))
 		if w.Log != "" {
 			o.String("log", w.Log)
 		}
-		o.Raw("servers", serversJSON(s.Servers))
+		if !other { // it does not say more to another build
+			o.Int("clients", int64(s.Clients))
+			o.Raw("servers", runningJSON(s.Servers))
+		}
 		return printJSON(opts.Streams, o.Bytes())
 	}
-	if _, err := fmt.Fprintf(opts.Streams.Out, "pid %d, collet %s, for %s, %s\n", s.Pid, opts.Streams.Text(s.Version), host.Age(s.Since), clientsText(s.Clients)); err != nil {
+	line := fmt.Sprintf("pid %d, collet %s, for %s", s.Pid, opts.Streams.Text(s.Version), host.Age(s.Since))
+	if !other {
+		line += ", " + clientsText(s.Clients)
+	}
+	if _, err := fmt.Fprintln(opts.Streams.Out, line); err != nil {
 		return err
 	}
 	if w.Log != "" {

@@ -57,11 +57,11 @@ func nextStep(f *host.Failure) string {
 			return fmt.Sprintf("'collet tools show %s' lists its arguments", toolName(f))
 		}
 	case failure.ConnectionRefused, failure.ServerError, failure.Unknown:
-		if f.Server != "" && !f.Remote {
+		if f.Server != "" && !f.Remote && !f.Unlogged {
 			return fmt.Sprintf("'collet servers logs %s' shows what it said", f.Server)
 		}
 	case failure.Timeout:
-		if f.Remote {
+		if f.Remote || f.Unlogged {
 			return ""
 		}
 		if f.Delivery == failure.NotSent { // it was the start that took too long

@@ -98,7 +98,7 @@ func (c *command) run(t *testing.T, args ...string) int {
 	if c.terminal {
 		streams.OutTerminal, streams.ErrTerminal, streams.Width = true, true, 60
 	}
-	getenv := func(string) string { return c.environmentValue }
+	getenv := configIn(c.environmentValue)
 	f := New(streams, getenv, "test")
 	f.homeless = c.homeless
 	f.Open = func(_ context.Context, opt host.Options) (openHost, error) {
@@ -155,4 +155,14 @@ func (*fakeHost) Handler(host.HTTPOptions) (endpoint, error) { return nil, error
 func (h *fakeHost) Subscribe(f func(host.Event)) func() {
 	h.subscribed = f
 	return func() {}
+}
+
+// configIn is an environment that names a configuration, and nothing else.
+func configIn(file string) func(string) string {
+	return func(variable string) string {
+		if variable == "COLLET_CONFIG" {
+			return file
+		}
+		return ""
+	}
 }

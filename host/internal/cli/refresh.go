@@ -25,16 +25,27 @@ const (
 )
 
 // oldest is the time of the oldest part of a listing that comes from an earlier
-// host; zero when there is none.
+// host; zero when there is none. What is of the future may be of any age, and is taken
+// for the oldest.
 func oldest(list *host.Listing) time.Time {
 	var at time.Time
 	for i := range list.Servers {
-		if asked := list.Servers[i].Asked; !asked.IsZero() && (at.IsZero() || asked.Before(at)) {
+		switch asked := list.Servers[i].Asked; {
+		case asked.IsZero():
+		case ageUnknown(asked):
+			return asked
+		case at.IsZero() || asked.Before(at):
 			at = asked
 		}
 	}
 	return at
 }
+
+// ageUnknown: the clock was wrong at that time, or is now.
+func ageUnknown(at time.Time) bool { return time.Since(at) < 0 }
+
+// isYoung reports whether what was asked for then need not be asked for again.
+func isYoung(at time.Time) bool { return !ageUnknown(at) && time.Since(at) < refreshAfter }
 
 // maxNamed is how many servers a line names.
 const maxNamed = 5
@@ -50,17 +61,38 @@ func tellStale(s *terminal.Streams, list *host.Listing) {
 	if names == nil {
 		return
 	}
+	at := oldest(list)
 	who := strings.Join(names, ", ")
 	if len(names) > maxNamed {
 		who = strings.Join(names[:maxNamed], ", ") + " and others"
 	}
-	switch age := host.Age(oldest(list)); {
+	switch {
 	case len(names) == 1:
-		s.Note("collet: tool list of %s is %s old; use --refresh to ask again", who, age)
+		tellStaleServer(s, who, at)
 	case len(names) == len(list.Servers):
-		s.Note("collet: tool lists are up to %s old; use --refresh to ask again", age)
+		s.Note("collet: tool lists are %s; use --refresh to ask again", ageText(at, "up to "))
 	default:
-		s.Note("collet: tool lists of %s are up to %s old; use --refresh to ask again", who, age)
+		s.Note("collet: tool lists of %s are %s; use --refresh to ask again", who, ageText(at, "up to "))
+	}
+}
+
+// tellStaleServer says that one server was not asked.
+func tellStaleServer(s *terminal.Streams, server string, at time.Time) {
+	s.Note("collet: tool list of %s is %s; use --refresh to ask again", server, ageText(at, ""))
+}
+
+// ageText is how old that is, or the oldest of it with upTo.
+func ageText(at time.Time, upTo string) string {
+	if ageUnknown(at) {
+		return "of unknown age"
+	}
+	return upTo + host.Age(at) + " old"
+}
+
+// addAsked adds when a server was asked, if that is known and was another host.
+func addAsked(o *rawjson.Object, at time.Time) {
+	if !at.IsZero() && !ageUnknown(at) {
+		o.String("asked", at.UTC().Format(time.RFC3339))
 	}
 }
 
@@ -71,7 +103,7 @@ func withStale(found []byte, list *host.Listing) []byte {
 		if at := list.Servers[i].Asked; !at.IsZero() {
 			var o rawjson.Object
 			o.String("server", list.Servers[i].Name)
-			o.String("asked", at.UTC().Format(time.RFC3339))
+			addAsked(&o, at)
 			stale = append(stale, o.Bytes())
 		}
 	}
@@ -87,7 +119,7 @@ func withStale(found []byte, list *host.Listing) []byte {
 // answer. One such process a minute and question is enough, whoever wants it. It ends
 // by itself, and that it cannot be started is no fault of the answer.
 func (f *Factory) refreshBehind(pattern string, oldest time.Time) {
-	if oldest.IsZero() || time.Since(oldest) < refreshAfter {
+	if oldest.IsZero() || isYoung(oldest) {
 		return
 	}
 	exe, err := os.Executable()
@@ -115,7 +147,7 @@ func (f *Factory) refreshDue(pattern string) bool {
 	dir, _ := os.Getwd() // decides which project's file counts
 	sum := sha256.Sum256([]byte(strings.Join([]string{f.named(), dir, pattern}, "\x00")))
 	stamp := "refresh-" + hex.EncodeToString(sum[:8]) + ".part" // removed with what was abandoned
-	if info, err := root.Stat(stamp); err == nil && time.Since(info.ModTime()) < refreshAfter {
+	if info, err := root.Stat(stamp); err == nil && isYoung(info.ModTime()) {
 		return false
 	}
 	_ = root.Remove(stamp)

@@ -58,6 +58,9 @@ consent or trust is missing; 6 timeout; 7 the result is invalid or too large;
 		if f.noColor {
 			f.Streams.Color = false
 		}
+		if word := f.Getenv("COLLET_DAEMON"); word != "" && word != "auto" && word != "off" {
+			return exitf(exitConfiguration, "COLLET_DAEMON is %q; it can be auto or off", word)
+		}
 		_, err := logLevel(f.logLevel)
 		return err
 	}

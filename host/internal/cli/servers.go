@@ -19,8 +19,8 @@ func newCmdServers(f *Factory) *cobra.Command {
 --watch shows the servers of the running host (daemon, serve): their states, the
 processes of their adapters, calls since the watch began, calls in flight and the
 last error. On a terminal the view is replaced as things happen; elsewhere each
-thing that happens is a line. It ends with Ctrl-C, with exit code 130, or with the
-host, with 4.`
+thing that happens is a line. It ends with Ctrl-C, with exit code 130, with the host,
+with 4, or when nobody reads what it writes.`
 	opts := &serversWatchOptions{Streams: f.Streams, Now: time.Now, Resized: terminal.Resized, Host: func(ctx context.Context) (watched, error) { return f.runningHost(ctx) }}
 	var look bool
 	cmd.Flags().BoolVar(&look, "watch", false, "show the servers of the running host, until Ctrl-C")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/tidwall/gjson"
@@ -70,15 +69,32 @@ func readable(schema json.RawMessage) json.RawMessage {
 // serverJSON is a server as --json shows it; error is null when its tools are
 // all there.
 func serverJSON(s *host.Server) []byte {
+	o := serverObject(s)
+	return o.Bytes()
+}
+
+func serverObject(s *host.Server) rawjson.Object {
 	var o rawjson.Object
 	o.String("name", s.Name)
 	o.String("state", s.State)
 	o.String("plugin", s.Plugin)
 	o.OptionalString("error", s.Error)
-	if !s.Asked.IsZero() {
-		o.String("asked", s.Asked.UTC().Format(time.RFC3339))
+	addAsked(&o, s.Asked)
+	return o
+}
+
+// runningJSON is servers of a running host: of those that have an adapter process it
+// says which.
+func runningJSON(servers []host.Server) []byte {
+	elements := make([][]byte, 0, len(servers))
+	for i := range servers {
+		o := serverObject(&servers[i])
+		if pid := servers[i].Pid; pid != 0 {
+			o.Int("pid", int64(pid))
+		}
+		elements = append(elements, o.Bytes())
 	}
-	return o.Bytes()
+	return rawjson.Array(elements)
 }
 
 func serversJSON(servers []host.Server) []byte {

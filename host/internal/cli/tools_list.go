@@ -322,6 +322,8 @@ func serverAdvice(s *host.Server) string {
 		return "; see 'collet config check'"
 	case s.Failure != nil && (s.Failure.Remote || s.Failure.Class == failure.AuthFailure && s.Failure.Origin == failure.OriginHost):
 		return "" // of the latter nothing was started
+	case s.Failure != nil && s.Failure.Unlogged:
+		return ""
 	}
 	return "; see 'collet servers logs " + s.Name + "'"
 }

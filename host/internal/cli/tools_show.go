@@ -73,9 +73,7 @@ func toolsShowRun(ctx context.Context, opts *toolsShowOptions) error {
 	opts.Behind(t.Server, asked)
 	if opts.JSON {
 		return printJSON(opts.Streams, toolJSON(t, func(o *rawjson.Object) {
-			if !asked.IsZero() {
-				o.String("asked", asked.UTC().Format(time.RFC3339))
-			}
+			addAsked(o, asked)
 			o.OptionalString("unchecked", t.Unchecked())
 			o.OptionalString("consent", t.Consent)
 			o.Raw("definition", t.Definition)
@@ -88,7 +86,7 @@ func toolsShowRun(ctx context.Context, opts *toolsShowOptions) error {
 	if err := printTool(opts.Streams, t); err != nil || asked.IsZero() {
 		return err
 	}
-	opts.Streams.Note("collet: tool list of %s is %s old; use --refresh to ask again", t.Server, host.Age(asked))
+	tellStaleServer(opts.Streams, t.Server, asked)
 	return nil
 }
 

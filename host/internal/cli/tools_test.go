@@ -315,7 +315,7 @@ func TestCtrlCWhileArgumentsAreRead(t *testing.T) {
 	for _, args := range [][]string{{"--args", "-"}, {"x=@-"}} {
 		in, typed := io.Pipe()
 		h := answer(`{}`)
-		f := New(&terminal.Streams{In: in, Out: io.Discard, Err: io.Discard}, func(string) string { return "x" }, "test")
+		f := New(&terminal.Streams{In: in, Out: io.Discard, Err: io.Discard}, configIn("x"), "test")
 		f.Open = func(context.Context, host.Options) (openHost, error) { return h, nil }
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {

@@ -19,7 +19,7 @@ func usage(cmd *cobra.Command) error {
 		b.WriteString("\nCommands:\n")
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() {
-				fmt.Fprintf(&b, "  %-*s  %s\n", cmd.NamePadding(), c.Name(), c.Short)
+				fmt.Fprintf(&b, "  %-*s  %s\n", c.NamePadding(), c.Name(), c.Short)
 			}
 		}
 	}

@@ -21,6 +21,8 @@ type Failure struct {
 	// Remote: a start failed of a server that is reached by url, whose own words are
 	// in no log of ours.
 	Remote bool
+	// Unlogged: a start failed before there was a process that writes to the log.
+	Unlogged bool
 	// StderrTail holds the last lines of a process that ended, oldest first.
 	StderrTail []string
 }

@@ -126,7 +126,13 @@ func (s *Server) startAgain() {
 
 // launchAdapter takes a server from its entry in mcp.toml to its first list of
 // tools. On failure nothing is left running.
-func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, []*catalog.Tool, *Failure) {
+func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (_ *run, _ []*catalog.Tool, fail *Failure) {
+	logged := false
+	defer func() {
+		if fail != nil {
+			fail.Unlogged = !logged
+		}
+	}()
 	path, err := s.pluginFile(ctx, set)
 	if err != nil {
 		return nil, nil, AsFailure(err)
@@ -171,6 +177,7 @@ func (s *Server) launchAdapter(ctx context.Context, set *config.Server) (*run, [
 		defer done()
 	}
 	log := openLog(s.LogFile(), s.env.Log, s.env.Secrets)
+	logged = true
 	reattach := variable(s.env.Environ, reattachEnv)
 	proc, err := launch.Start(ctx, launch.Spec{
 		Path: exe.Run, Name: s.name, Env: settings.env, Dir: set.Dir, StartTimeout: limit,
