@@ -71,12 +71,15 @@ func pluginsPruneRun(ctx context.Context, opts *pluginsPruneOptions) error {
 		case v.Needed != "":
 			why = "stays: " + v.Needed
 		case v.Fault != nil:
-			why, failed = "cannot be removed: "+v.Fault.Error(), exitConfiguration
+			why, failed = "cannot be removed: "+visible(v.Fault.Error()), exitConfiguration
 		default:
 			removed++
 			bytes += v.Bytes
 			if opts.DryRun {
 				why = "would be removed"
+			}
+			if v.Foreign != "" {
+				why += "; its directory stays, because it holds " + visible(v.Foreign)
 			}
 		}
 		rows = append(rows, []string{strings.Join(v.Names, " "), v.SHA256[:16], strconv.FormatInt(v.Bytes, 10), why})

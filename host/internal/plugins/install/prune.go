@@ -21,8 +21,10 @@ type Version struct {
 	Bytes  int64
 	// Needed says why the version has to stay; "" is that nobody needs it.
 	Needed string
-	// Fault is why a version that nobody needs could not be removed.
+	// Fault is why a version that nobody needs could not be removed, or cannot be.
 	Fault error
+	// Foreign is something in its directory that collet has not put there: both stay.
+	Foreign string
 }
 
 // abandoned is how old a file that is being fetched has to be to belong to a process
@@ -77,12 +79,17 @@ func (s Store) Prune(ctx context.Context, p Pruning) ([]Version, error) {
 			}
 		}
 	}
+	for i := range all {
+		if all[i].Needed == "" && all[i].Foreign != "" && len(all[i].Names) == 0 {
+			all[i].Fault = fmt.Errorf("its directory holds only what collet has not put there, such as %s", all[i].Foreign)
+		}
+	}
 	if p.DryRun {
 		return all, nil
 	}
 	s.removeLeftOver()
 	for i := range all {
-		if all[i].Needed != "" {
+		if all[i].Needed != "" || all[i].Fault != nil {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -123,6 +130,8 @@ func (s Store) versions() ([]Version, error) {
 			if ok && err == nil && info.Mode().IsRegular() {
 				v.Names = append(v.Names, strings.TrimSuffix(name, strings.TrimPrefix(fileName(""), prefix)))
 				v.Bytes += info.Size()
+			} else {
+				v.Foreign = f.Name()
 			}
 		}
 		all = append(all, v)
@@ -177,8 +186,11 @@ func (s Store) removeVersion(v *Version) error {
 		}
 		s.at("removed")
 	}
-	if err := os.Remove(filepath.Join(s.store(), v.SHA256)); err != nil && len(v.Names) == 0 {
-		return errors.New("its directory holds what collet has not put there")
+	if v.Foreign != "" {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(s.store(), v.SHA256)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	s.at("removed its directory")
 	return nil

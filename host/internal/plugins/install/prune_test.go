@@ -124,6 +124,33 @@ func TestPruneNothingInstalled(t *testing.T) {
 	}
 }
 
+// What somebody else has put into the directory of a version stays there, and is told of,
+// in a dry run and otherwise. A directory with nothing else is no version to remove.
+func TestPruneForeign(t *testing.T) {
+	s := three(t)
+	odd := strings.Repeat("0", 64)
+	for _, path := range []string{sum("second"), odd} {
+		path = filepath.Join(s.Dir, "store", path, "notes.txt")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dry := range []bool{true, false} {
+		all, err := s.Prune(t.Context(), Pruning{DryRun: dry, Named: by("first"), Copies: filepath.Join(s.Dir, "copies")})
+		if err != nil || len(all) != 4 {
+			t.Fatal(all, err)
+		}
+		for _, v := range all {
+			if foreign := v.SHA256 == sum("second") || v.SHA256 == odd; (v.Foreign == "notes.txt") != foreign {
+				t.Errorf("dry %v: %+v", dry, v)
+			}
+			if fault := v.SHA256 == odd; (v.Fault != nil) != fault || fault && !strings.Contains(v.Fault.Error(), "such as notes.txt") {
+				t.Errorf("dry %v: %+v", dry, v)
+			}
+		}
+	}
+}
+
 // When nobody knows what is named, nothing is removed.
 func TestPruneUncertain(t *testing.T) {
 	s := three(t)
