@@ -118,6 +118,7 @@ var hostRules = map[string]map[string]string{
 		"host/internal/schema": "tools carry compiled schemas",
 	},
 	"host/internal/cli": {
+		"host/internal/hook":                "which hook a failure comes from",
 		"host/internal/pace":                "serve needs one processor while calls come one after the other",
 		"host":                              "the CLI is a face of the public API",
 		"host/enrich":                       "enrich is a face of it",

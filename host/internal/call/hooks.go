@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -24,7 +25,7 @@ func (p *Pipeline) askHooks(ctx context.Context, w *work) *Failure {
 		return nil
 	}
 	out, fail := p.Hooks.Before(ctx, w.shown())
-	w.notices = append(w.notices, out.Notices...)
+	w.note(out.Notices)
 	if fail != nil {
 		return &Failure{Failure: *fail}
 	}
@@ -45,7 +46,7 @@ func (p *Pipeline) showHooks(ctx context.Context, w *work) *Failure {
 		return nil
 	}
 	out, fail := p.Hooks.After(ctx, w.shown(), w.answer.JSON)
-	w.notices = append(w.notices, out.Notices...)
+	w.note(out.Notices)
 	switch {
 	case fail != nil:
 		return &Failure{Failure: *fail}
@@ -57,6 +58,16 @@ func (p *Pipeline) showHooks(ctx context.Context, w *work) *Failure {
 		w.give(out.Result)
 	}
 	return nil
+}
+
+// note tells of a hook that was not asked, once for the call: before it and after it are
+// one thing to a person.
+func (w *work) note(notices []hook.Notice) {
+	for _, n := range notices {
+		if !slices.Contains(w.unasked, n.Hook) {
+			w.unasked, w.notices = append(w.unasked, n.Hook), append(w.notices, n.Text)
+		}
+	}
 }
 
 // give puts a hook's result in the place of the tool's.

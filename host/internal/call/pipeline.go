@@ -107,9 +107,10 @@ type work struct {
 	rested   time.Duration // with questions open, which is no part of the call's times
 	notices  []string
 
-	answered   bool // by a hook: nothing is sent
-	consented  bool // a person agreed to it, or had to be asked
-	unanswered bool // an earlier attempt may have had an effect
+	answered   bool     // by a hook: nothing is sent
+	consented  bool     // a person agreed to it, or had to be asked
+	unasked    []string // hooks of which a notice says so
+	unanswered bool     // an earlier attempt may have had an effect
 }
 
 // Do makes one call. The error is always a *Failure.

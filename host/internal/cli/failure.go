@@ -7,6 +7,7 @@ import (
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/hook"
 	"github.com/collet-dev/collet/host/internal/name"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -57,6 +58,9 @@ func nextStep(f *host.Failure) string {
 			return fmt.Sprintf("'collet tools show %s' lists its arguments", toolName(f))
 		}
 	case failure.ConnectionRefused, failure.ServerError, failure.Unknown:
+		if h := hook.Blamed(&f.Failure); h != "" {
+			return fmt.Sprintf("'collet servers logs %s' shows what it said", hookPrefix+h)
+		}
 		if f.Server != "" && !f.Remote && !f.Unlogged {
 			return fmt.Sprintf("'collet servers logs %s' shows what it said", f.Server)
 		}

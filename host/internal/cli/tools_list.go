@@ -12,6 +12,7 @@ import (
 
 	"github.com/collet-dev/collet/host"
 	"github.com/collet-dev/collet/host/internal/cli/terminal"
+	"github.com/collet-dev/collet/host/internal/hook"
 	"github.com/collet-dev/collet/host/internal/rawjson"
 	"github.com/collet-dev/collet/sdk/failure"
 )
@@ -322,6 +323,8 @@ func serverAdvice(s *host.Server) string {
 		return "; see 'collet config check'"
 	case s.Failure != nil && (s.Failure.Remote || s.Failure.Class == failure.AuthFailure && s.Failure.Origin == failure.OriginHost):
 		return "" // of the latter nothing was started
+	case s.Failure != nil && hook.Blamed(&s.Failure.Failure) != "":
+		return "; see 'collet servers logs " + hookPrefix + hook.Blamed(&s.Failure.Failure) + "'"
 	case s.Failure != nil && s.Failure.Unlogged:
 		return ""
 	}

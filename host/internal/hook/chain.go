@@ -127,8 +127,11 @@ type Outcome struct {
 	// the result where it is another than the tool's.
 	Result json.RawMessage
 	// Notices are hooks that did not work and whose on_error lets that pass.
-	Notices []string
+	Notices []Notice
 }
+
+// Notice says that a hook was not asked, and why.
+type Notice struct{ Hook, Text string }
 
 // Before asks about a call, in file order: each hook sees what the one before it made
 // of the arguments. The error is why the call is not made; its delivery is NotSent.
@@ -249,7 +252,7 @@ func (c *Chain) EditTools(ctx context.Context, server string, tools []Definition
 			if fail := m.broken(ctx, &out, err, failure.NotSent); fail != nil {
 				return nil, fail
 			}
-			m.env.Log.Warn("the tools are as the server defines them", "server", server, "error", out.Notices[0])
+			m.env.Log.Warn("the tools are as the server defines them", "server", server, "error", out.Notices[0].Text)
 			continue
 		}
 		tools = edited

@@ -83,7 +83,7 @@ func (m *member) broken(ctx context.Context, out *Outcome, err error, delivery f
 	}
 	if m.set.OnError == config.OnErrorOpen {
 		notice := fmt.Sprintf("the hook %s was not asked: %s", m.set.Name, m.reason(err))
-		out.Notices = append(out.Notices, notice)
+		out.Notices = append(out.Notices, Notice{Hook: m.set.Name, Text: notice})
 		m.env.Log.Warn(notice)
 		return nil
 	}
@@ -93,15 +93,29 @@ func (m *member) broken(ctx context.Context, out *Outcome, err error, delivery f
 	}
 	f := failure.New(failure.ServerError, delivery, `the hook %s (%s:%d) does not work: %s; %s; mend it, or set on_error = "open" to do without it`,
 		m.set.Name, m.set.File, m.set.Line, m.reason(err), what)
-	f.Origin = failure.OriginHost
+	f.Origin, f.Target = failure.OriginHost, target(m.set.Name)
 	return f
 }
 
 // refusal is a hook's no, in its own words.
 func (m *member) refusal(f *failure.Failure, delivery failure.Delivery) *failure.Failure {
-	f.Delivery, f.Origin = delivery, failure.OriginHost
+	f.Delivery, f.Origin, f.Target = delivery, failure.OriginHost, target(m.set.Name)
 	f.Message = fmt.Sprintf("the hook %s refuses: %s", m.set.Name, cmp.Or(m.conceal(f.Message), "it gave no reason"))
 	return f
+}
+
+// targetPrefix is what the target of a failure begins with that is a hook's.
+const targetPrefix = "hooks/"
+
+func target(hook string) string { return targetPrefix + hook }
+
+// Blamed is the hook that a failure comes from, "" for one that is no hook's.
+func Blamed(f *failure.Failure) string {
+	name, ok := strings.CutPrefix(f.Target, targetPrefix)
+	if !ok || f.Origin != failure.OriginHost {
+		return ""
+	}
+	return name
 }
 
 // objects refuses what is there and is no JSON object.

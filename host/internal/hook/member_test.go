@@ -30,7 +30,7 @@ func TestRefusal(t *testing.T) {
 	m := member{set: &config.Hook{Name: "h"}, env: &Surroundings{Conceal: func(s string) string { return strings.ReplaceAll(s, "s3cret", "[token]") }}}
 	// What a hook says of delivery does not count: the host knows.
 	f := m.refusal(&failure.Failure{Class: failure.RateLimited, Delivery: failure.Answered, Message: "later, s3cret"}, failure.NotSent)
-	if f.Class != failure.RateLimited || f.Delivery != failure.NotSent || f.Message != "the hook h refuses: later, [token]" {
+	if Blamed(f) != "h" || f.Class != failure.RateLimited || f.Delivery != failure.NotSent || f.Message != "the hook h refuses: later, [token]" {
 		t.Errorf("%+v", f)
 	}
 	if f := m.refusal(&failure.Failure{}, failure.Answered); f.Message != "the hook h refuses: it gave no reason" || f.Delivery != failure.Answered {
@@ -44,9 +44,9 @@ func TestBroken(t *testing.T) {
 		var out Outcome
 		f := m.broken(t.Context(), &out, errors.New("no idea"), failure.Answered)
 		switch {
-		case fails && (f == nil || f.Class != failure.ServerError || f.Delivery != failure.Answered || !strings.Contains(f.Message, "the hook h (m.toml:3) does not work: no idea; the tool has run")):
+		case fails && (f == nil || Blamed(f) != "h" || f.Class != failure.ServerError || f.Delivery != failure.Answered || !strings.Contains(f.Message, "the hook h (m.toml:3) does not work: no idea; the tool has run")):
 			t.Errorf("%s: %v", word, f)
-		case !fails && (f != nil || len(out.Notices) != 1 || !strings.Contains(out.Notices[0], "no idea")):
+		case !fails && (f != nil || len(out.Notices) != 1 || !strings.Contains(out.Notices[0].Text, "no idea")):
 			t.Errorf("%s: %v, notices %q", word, f, out.Notices)
 		}
 	}

@@ -40,7 +40,7 @@ func TestStartsAreSpaced(t *testing.T) {
 				case onError == config.OnErrorOpen && (fail != nil || len(out.Notices) != 1):
 					t.Fatalf("%v, notices %q", fail, out.Notices)
 				case onError == config.OnErrorOpen:
-					text = out.Notices[0]
+					text = out.Notices[0].Text
 				case fail == nil || fail.Class != failure.ServerError || fail.Delivery != failure.NotSent:
 					t.Fatalf("%v", fail)
 				default:
