@@ -293,7 +293,11 @@ func TestServerComesBackWithOtherTools(t *testing.T) {
 			s := startSite(t, faults)
 			h := openURL(t, s.url, "")
 			mustCall(t, h, "h/echo", hi)
-			s.restart(func() { s.args = append(s.args, "-fault", faults+",schema:defs") })
+			s.restart(func() {
+				s.args = append(s.args, "-fault", faults+",schema:defs")
+				// A connection that was kept may break only when it is used.
+				mustFail(t, h, host.Request{Tool: "h/echo", Arguments: json.RawMessage(hi)})
+			})
 			mustCall(t, h, "h/echo", hi)
 			eventually(t, h, "the new tool is listed", func() bool {
 				list, err := h.Tools(patient(t), host.Query{Pattern: "h/sch_defs"})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/collet-dev/collet/host/internal/codemode/wire"
@@ -61,7 +62,7 @@ func (s *session) serve(p *pending) {
 			r.Status, r.Arguments = "not-made", p.what.Arguments
 		}
 		if refusal != nil {
-			r.Status, r.Code, r.Message = "error", refusal.Code, refusal.Message
+			r.Status, r.Code, r.Message = "error", refusal.Code, recorded(refusal.Message)
 		}
 	}
 	s.running--
@@ -162,6 +163,15 @@ func asToolError(err error) *ToolError {
 		return &ToolError{Code: CodeCancelled, Message: "the call was canceled"}
 	}
 	return &ToolError{Code: CodeProtocol, Message: err.Error()}
+}
+
+// recorded is an error's message for the record of a call, which lasts as long as the
+// script: a tool's text can be as large as a result, and a thousand calls may fail.
+func recorded(message string) string {
+	if len(message) <= maxRecorded {
+		return message
+	}
+	return fmt.Sprintf("%s ... (%d bytes in all)", strings.ToValidUTF8(message[:maxRecorded], ""), len(message))
 }
 
 // frame is the error as it travels; details that are too large stay behind.

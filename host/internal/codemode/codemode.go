@@ -199,7 +199,7 @@ type CallRecord struct {
 	ArgsBytes   int
 	ResultBytes int
 	Code        Code            // of the error
-	Message     string          // of the error
+	Message     string          // of the error; of a long one the first 4 KiB
 	Arguments   json.RawMessage // of a call that was not made
 }
 

@@ -27,6 +27,7 @@ const (
 	MaxStoredAll  = 1 << 20   // bytes of all stored keys and values
 	maxUnread     = MaxResult // bytes of results that the script has not taken yet; see room, and next
 	maxRefusal    = 256 << 10 // bytes of an error's details
+	maxRecorded   = 4 << 10   // bytes of an error's message in the record of its call
 	minimumLimits = 100 * time.Millisecond
 )
 

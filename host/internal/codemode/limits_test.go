@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func sorted(s []string) []string {
@@ -109,6 +110,23 @@ func TestResultLimits(t *testing.T) {
 	}
 	if n := out.Calls[0].ResultBytes; n < 10<<20 {
 		t.Errorf("%d bytes are recorded", n)
+	}
+}
+
+// What a tool says of its failure is kept in part: the records of a script are kept
+// until it ends.
+func TestLongFailures(t *testing.T) {
+	r, h := newRunner(t), newHost()
+	text := "why" + strings.Repeat("é", 1<<20)
+	h.tools["t/long"] = func(context.Context, Call) (json.RawMessage, error) {
+		return json.Marshal(map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": text}}})
+	}
+	out := run(t, r, Script{Source: `return await call("t/long", {}).catch((e) => e.code)`}, h)
+	if string(out.Value) != `"tool_error"` || len(out.Calls) != 1 {
+		t.Fatalf("%s %+v", out.Value, out.Error)
+	}
+	if got := out.Calls[0].Message; len(got) > maxRecorded+100 || !strings.HasPrefix(got, "why") || !utf8.ValidString(got) || !strings.HasSuffix(got, fmt.Sprintf("(%d bytes in all)", len(text))) {
+		t.Errorf("%d bytes are recorded: %.20s ... %s", len(got), got, got[max(0, len(got)-40):])
 	}
 }
 
