@@ -83,7 +83,7 @@ func TestQuestionsWithoutAnAnswer(t *testing.T) {
 		"a long mode":  {"elicitation/create", `{"mode":"` + strings.Repeat("M", 3000) + `"}`, `MMM... (2872 more characters)"`},
 		"long to read": {"elicitation/create", `{"requestedSchema":{"properties":{` + strings.Repeat(`"a":{"type":"string","pattern":"(a{1,900})"},`, 20_000) + `"a":{}}}}`, "its form has more than"},
 		"a large form": {"elicitation/create", `{"requestedSchema":[]}`, "requestedSchema is no object"},
-		"a file":       {"elicitation/create", `{"mode":"url","url":"file:///x"}`, "no address of the web"},
+		"a file":       {"elicitation/create", `{"mode":"url","url":"file:///x"}`, "not http or https"},
 	} {
 		r := atKeyboard(strings.NewReader("y\ny\n"), func(string) { t.Errorf("%s: shown", name) })
 		_, err := r.of("s/t")(t.Context(), c.method, json.RawMessage(c.params))

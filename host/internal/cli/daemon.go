@@ -266,7 +266,7 @@ func newCmdDaemonRun(f *Factory) *cobra.Command {
 	background := false
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Be the host that 'daemon start' starts, in the foreground",
+		Short: "Run the host that 'daemon start' starts, in the foreground",
 		Args:  exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := ""

@@ -49,7 +49,7 @@ type said struct {
 }
 
 // errMidway is that the session cannot go on with another host.
-var errMidway = errors.New("it ended while it asked this client something")
+var errMidway = errors.New("it ended while it was waiting for an answer from this client")
 
 // run passes on until the client or ctx ends, or there is no host any more. The reader
 // of in ends with it, or with the process: nothing interrupts a read from a pipe.

@@ -79,8 +79,8 @@ has had its first start.`,
 	flags.BoolVar(&opts.HTTP.SSE, "sse", false, "serve the HTTP+SSE transport of 2024-11-05 too, at /sse")
 	flags.StringVar(&opts.HTTP.TokenFile, "token-file", "", "`FILE` of bearer tokens, one a line, for clients that may use everything")
 	flags.StringVar(&opts.HTTP.ScopedTokenFile, "scoped-token-file", "", "TOML `FILE` of hashes of bearer tokens, with what each may use")
-	flags.StringVar(&opts.HTTP.Issuer, "issuer", "", "`URL` of an OpenID Connect issuer whose tokens count")
-	flags.StringSliceVar(&opts.HTTP.Audiences, "audience", nil, "whom an issuer's tokens must be for; mostly the URL of this endpoint")
+	flags.StringVar(&opts.HTTP.Issuer, "issuer", "", "`URL` of an OpenID Connect issuer whose tokens are accepted")
+	flags.StringSliceVar(&opts.HTTP.Audiences, "audience", nil, "the audience that an issuer's tokens must have; usually the URL of this endpoint")
 	flags.StringSliceVar(&opts.HTTP.Hosts, "allow-host", nil, "a further `HOST` name that this server goes by, for instance behind a proxy")
 	flags.StringSliceVar(&opts.HTTP.Origins, "allow-origin", nil, "an `ORIGIN` of web pages that may use this server")
 	return cmd

@@ -31,7 +31,7 @@ func newCmdServersLogs(f *Factory, runF func(context.Context, *serversLogsOption
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Show what a server or a hook wrote to stderr",
-		Long: `Show what a server wrote to stderr, or a hook. Where a server has the same name as the
+		Long: `Show what a server or a hook wrote to stderr. Where a server has the same name as the
 hook, the hook is hooks/NAME.`,
 		Args:    exactly(1, "the NAME of a server or a hook"),
 		Example: "  collet servers logs github -f\n  collet servers logs hooks/secretscan",
@@ -45,7 +45,7 @@ hook, the hook is hooks/NAME.`,
 			return serversLogsRun(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().BoolVarP(&opts.Follow, "follow", "f", false, "go on with what is written from now on, until Ctrl-C")
+	cmd.Flags().BoolVarP(&opts.Follow, "follow", "f", false, "keep printing new lines until Ctrl-C")
 	cmd.Flags().IntVarP(&opts.Lines, "lines", "n", 100, "how many of the last lines to show")
 	return cmd
 }

@@ -27,8 +27,8 @@ func newCmdServersRestart(f *Factory, runF func(context.Context, *serversRestart
 	opts := &serversRestartOptions{Streams: f.Streams, Host: func(ctx context.Context) (restarter, error) { return f.runningHost(ctx) }}
 	return &cobra.Command{
 		Use:   "restart NAME",
-		Short: "Start a server of the running host anew",
-		Long: `Start a server of the running host anew, and wait until it is up. Calls in flight
+		Short: "Restart a server of the running host",
+		Long: `Restart a server of the running host, and wait until it is up. Calls in flight
 get up to 10 seconds to finish. Without a running host (daemon, serve) there is nothing to
 restart: each command starts the servers it needs.`,
 		Example:           "  collet servers restart github",

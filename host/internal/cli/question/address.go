@@ -33,9 +33,9 @@ func ReadAddress(params json.RawMessage) (*Address, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil, len(text) > maxURL, strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return nil, errors.New("what it wants opened is no address")
+		return nil, errors.New("the address it wants opened is not valid")
 	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
-		return nil, errors.New("what it wants opened is no address of the web (http or https)")
+		return nil, errors.New("the address it wants opened is not http or https")
 	case u.User != nil:
 		return nil, errors.New("the address that it wants opened has a user's name in it, which hides where it leads")
 	}
