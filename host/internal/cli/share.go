@@ -141,8 +141,13 @@ func (s *sharing) linger(ctx context.Context) {
 		return
 	}
 	s.leave()
+	untilNone(ctx, s.server.Clients)
+}
+
+// untilNone waits until a count that tells of its changes is zero, or ctx ends.
+func untilNone(ctx context.Context, count func() (int, <-chan struct{})) {
 	for {
-		n, changed := s.server.Clients()
+		n, changed := count()
 		if n == 0 {
 			return
 		}
@@ -168,17 +173,7 @@ func (s *sharing) finish(ctx context.Context, limit time.Duration, face interfac
 	var faces sync.WaitGroup
 	defer faces.Wait()
 	faces.Go(func() { _ = face.Close(ctx) })
-	for {
-		n, changed := s.server.Busy()
-		if n == 0 {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
+	untilNone(ctx, s.server.Busy)
 }
 
 // lateFace is the MCP face of a host that has no client of its own: it is opened for the
