@@ -211,11 +211,14 @@ func (s *Server) keepLocked(r *run) {
 func (s *Server) keep() {
 	for {
 		s.mu.Lock()
-		o := s.unkept
+		o, was := s.unkept, s.kept
 		s.unkept, s.keeping = nil, o != nil
 		s.mu.Unlock()
 		if o == nil {
 			return
+		}
+		if was != nil && !slices.Equal(was.tools, o.tools) {
+			was.verdicts() // read while they are there: tools that stay as they were go by them
 		}
 		snap := &snapshot.Snapshot{Info: json.RawMessage(o.info), Methods: o.forth, Tools: make([]catalog.Offer, len(o.tools))}
 		for i, t := range o.tools {
