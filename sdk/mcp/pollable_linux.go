@@ -49,6 +49,13 @@ func reopen(f *os.File, mode fs.FileMode) (own *os.File, release func(), err err
 	return own, release, errors.Join(err, inner)
 }
 
+// pipeRoom is how much may stand in a pipe that is written to, in bytes: as much as
+// everybody may have (proc(5), pipe-max-size). A longer message goes in pieces, and the
+// writer is woken for each when this process next looks for what it can go on with, which
+// takes it milliseconds while it starts servers. With the system's 64 KiB the first list
+// of a thousand tools took three times as long.
+const pipeRoom = 1 << 20
+
 // reopenPipe opens the same pipe once more. What is set for the new file does not
 // concern others that have the old one.
 func reopenPipe(fd int) (*os.File, func(), error) {
@@ -56,9 +63,14 @@ func reopenPipe(fd int) (*os.File, func(), error) {
 	if errno != 0 {
 		return nil, nil, errno
 	}
-	own, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), int(flags)&syscall.O_ACCMODE|syscall.O_NONBLOCK, 0)
+	access := int(flags) & syscall.O_ACCMODE
+	own, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), access|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
+	}
+	if access == syscall.O_WRONLY {
+		// Where it may not be so large it stays as it is.
+		_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_SETPIPE_SZ, pipeRoom)
 	}
 	return own, func() { _ = own.Close() }, nil
 }
