@@ -2,7 +2,9 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -130,6 +132,13 @@ func (p *session) callStreamed(ctx context.Context, req *adapterpb.CallToolReque
 	number, at, err := l.begin(ctx, req)
 	canceled := false
 	defer func() { l.leave(number, at, canceled) }()
+	if errors.Is(err, io.EOF) { // why it ended is told to whoever receives
+		select {
+		case <-l.over:
+			err = l.err
+		case <-ctx.Done():
+		}
+	}
 	for err == nil {
 		var ev *adapterpb.CallsEvent
 		select {
