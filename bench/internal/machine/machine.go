@@ -18,15 +18,19 @@ import (
 func Line() string {
 	line := fmt.Sprintf("%s, %d cores, %s %s/%s, %s", processor(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
 		time.Now().UTC().Format(time.DateOnly))
-	load, cores := loadAverage(), float64(runtime.NumCPU())
-	if load < 0 {
-		return line
+	return line + busy(loadAverage(), runtime.NumCPU())
+}
+
+// busy says what load there was, less than 0 where that is not known, and whether it was
+// more than a quarter of the cores.
+func busy(load float64, cores int) string {
+	switch {
+	case load < 0:
+		return ""
+	case load > float64(cores)/4:
+		return fmt.Sprintf(", load %.2f before it began: **the machine was not quiet**", load)
 	}
-	line += fmt.Sprintf(", load %.2f before it began", load)
-	if load > cores/4 {
-		line += ": **the machine was not quiet**"
-	}
-	return line
+	return fmt.Sprintf(", load %.2f before it began", load)
 }
 
 func processor() string {
