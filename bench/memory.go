@@ -167,7 +167,7 @@ func pss(ctx context.Context, t *table, bin, dir, echo string) error {
 		limit int64
 	}{
 		{calls: 20, words: "little used", limit: 6 << 20},
-		{calls: 2000, words: "busy", limit: 8 << 20},
+		{calls: 2000, words: "busy", limit: 6 << 20},
 		{wait: rest, words: "at rest again", limit: 6 << 20},
 	} {
 		for i := range n * state.calls {
